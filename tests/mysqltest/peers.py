@@ -113,8 +113,8 @@ class Millpond(Server):
         shutil.rmtree(self.data, ignore_errors=True)
         self.log.unlink(missing_ok=True)
         self.socket.unlink(missing_ok=True)
-        # The zone that TZ names for MariaDB.
-        settings = {"time_zone": "+03:00", **self.settings}
+        # The zone that TZ names for MariaDB, which leaves prepared transactions to their sessions.
+        settings = {"time_zone": "+03:00", "xa_detach_on_prepare": "OFF", **self.settings}
         sets = [word for pair in settings.items() for word in ("--set", "=".join(pair))]
         self.spawn([self.binary, "serve", "--data", self.data, "--socket", self.socket, "--skip-networking", "--pool", "64M",
                     "--log-level", "warn", "--set", f"secure_file_priv={self.dir}", "--set", "local_infile=ON", *sets])
