@@ -28,7 +28,7 @@ use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::stack;
 use millpond_sql::types::SqlType;
 use millpond_sql::value::Value;
-use millpond_sql::write::{Hooks, RowListener, RowRule, locks_reads};
+use millpond_sql::write::{Hooks, RowListener, RowRule};
 
 /// How often a statement is compiled anew in a row because its tables changed under it.
 const MAX_RECOMPILES: usize = 10;
@@ -595,7 +595,6 @@ impl Session {
             new.auto_increment,
             RowOrder::Any,
         )?;
-        let lock_reads = locks_reads(txn);
         let mut fill = Fill::new(&mut work, &plan.columns, self.settings.auto_increment)?;
         let ignore = create.duplicates == Some(Duplicates::Ignore);
         let _strict = self.env.write_strictly(ignore);
@@ -607,7 +606,8 @@ impl Session {
                 env: &self.env,
                 owner: &self.owner,
                 params,
-                lock_reads,
+                // The new table is of one snapshot: no row has to be held, however many there are.
+                lock_reads: false,
                 dml: DmlOptions::default(),
                 memory: &self.memory,
                 limits: self.settings.limits,

@@ -86,7 +86,7 @@ pub struct WriteContext<'c> {
 }
 
 /// Whether statements that write lock what they only read in this transaction.
-pub fn locks_reads(txn: &Txn) -> bool {
+pub(crate) fn locks_reads(txn: &Txn) -> bool {
     use millpond_store::Isolation as I;
     !matches!(txn.isolation(), I::ReadCommitted | I::ReadUncommitted)
 }
