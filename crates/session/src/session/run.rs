@@ -318,6 +318,7 @@ impl Session {
         if plan.calls() || triggers.is_some() {
             self.env.limits.set(env::Limits {
                 read_only: self.txn.read_only,
+                defines: false,
                 locked: self.read_locked || !self.locked.is_empty(),
                 lock_reads,
             });
@@ -566,6 +567,12 @@ impl Session {
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
         };
+        self.env.limits.set(env::Limits {
+            read_only: self.txn.read_only,
+            defines: !create.temporary,
+            locked: self.read_locked || !self.locked.is_empty(),
+            lock_reads: false,
+        });
         let ddl = Ddl {
             engine: &self.instance.0.engine,
             owner: &self.owner,

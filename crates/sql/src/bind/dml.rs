@@ -287,6 +287,7 @@ impl<'p> Binder<'p, '_> {
         }
         let update = bound.update.iter_mut().flatten();
         update.for_each(|(_, g)| put(g));
+        self.check_one_table(&view, base, &bound)?;
         if let TableKind::Derived { derived, .. } = view.kind {
             self.need_inserted(since..until, &view, derived, base, whole);
             self.discard(derived);

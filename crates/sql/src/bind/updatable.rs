@@ -17,7 +17,9 @@ use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
 use crate::expr::{Expr, ExprKind};
-use crate::logical::{Block, Body, DerivedId, Table, TableId, TableKind, Through};
+use crate::logical::{
+    Block, Body, DerivedId, Given, Insert, InsertRows, Table, TableId, TableKind, Through,
+};
 use crate::parse::ast::{self, CheckOption, ViewAlgorithm};
 use crate::rewrite::merge;
 use crate::types::Schema;
@@ -641,6 +643,35 @@ impl Binder<'_, '_> {
             through: true,
         });
         Ok((table, inserted, through))
+    }
+
+    /// Error 1393 for an INSERT through a view whose values read another table of it than the one that the rows go to: it has no row.
+    pub(super) fn check_one_table(
+        &self,
+        view: &Table,
+        base: TableId,
+        insert: &Insert,
+    ) -> SqlResult<()> {
+        let TableKind::Derived { derived, .. } = view.kind else {
+            return Ok(());
+        };
+        let mut below = Vec::new();
+        self.base_tables(derived, &mut below);
+        let mut others = false;
+        let mut look = |g: &Given<Expr>| {
+            if let Given::Value { value, .. } = g {
+                value
+                    .columns(&mut |id, _| others |= id != base && below.iter().any(|t| t.id == id));
+            }
+        };
+        if let InsertRows::Values(rows) = &insert.rows {
+            rows.iter().flatten().for_each(&mut look);
+        }
+        insert.update.iter().flatten().for_each(|(_, g)| look(g));
+        match others {
+            true => Err(several_tables(view)),
+            false => Ok(()),
+        }
     }
 
     /// What a view's columns are, for the expressions of an INSERT that writes through it.

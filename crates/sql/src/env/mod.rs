@@ -114,6 +114,8 @@ pub struct SessionEnv {
 pub struct Limits {
     /// Write: the transaction is READ ONLY.
     pub read_only: bool,
+    /// Write: the statement makes a table, and its owner's one transaction that writes is the definition's.
+    pub defines: bool,
     /// Use tables: LOCK TABLES, or FLUSH TABLES WITH READ LOCK, is in force.
     pub locked: bool,
     /// Read without locks: the statement around locks what it reads.

@@ -161,6 +161,11 @@ impl<'a> Inner<'a> {
         if plan.writes {
             self.facts.check_server_writable()?;
         }
+        if plan.writes && limits.defines {
+            return Err(SqlError::unsupported(
+                "changing rows in a function that CREATE TABLE ... SELECT calls",
+            ));
+        }
         if plan.writes && limits.read_only {
             return Err(SqlError::new(
                 1792,
