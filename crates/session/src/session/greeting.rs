@@ -1,24 +1,8 @@
 //! What a client's session does before its first statement: `init_connect`.
 
 use super::Session;
+use super::run::Nowhere;
 use millpond_sql::error::{SqlError, SqlResult};
-use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
-use millpond_sql::value::Value;
-
-/// Takes the results, which are nobody's.
-struct Unheard;
-
-impl ResultSink for Unheard {
-    fn columns(&mut self, _columns: &[ColumnMeta]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, _row: &[Value<'_>]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn finish(&mut self, _done: &Completion) -> std::io::Result<()> {
-        Ok(())
-    }
-}
 
 impl Session {
     /// Runs the statements of `init_connect`, unless the account has CONNECTION_ADMIN or must change its password first. Error 1184 if one
@@ -32,7 +16,7 @@ impl Session {
             return Ok(());
         }
         let multi_statements = std::mem::replace(&mut self.multi_statements, true);
-        let done = self.execute(&text, &mut Unheard);
+        let done = self.execute(&text, &mut Nowhere);
         self.multi_statements = multi_statements;
         self.env.conversion.diagnostics.get_mut().clear();
         done.map_err(|_| {

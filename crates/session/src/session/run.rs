@@ -688,6 +688,21 @@ impl Session {
     }
 }
 
+/// A sink for rows that nobody reads.
+pub(super) struct Nowhere;
+
+impl ResultSink for Nowhere {
+    fn columns(&mut self, _columns: &[ColumnMeta]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn row(&mut self, _row: &[Value<'_>]) -> std::io::Result<()> {
+        Ok(())
+    }
+    fn finish(&mut self, _done: &Completion) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// A sink that keeps the rows.
 #[derive(Default)]
 pub(super) struct Rows(pub Vec<Vec<Value<'static>>>);

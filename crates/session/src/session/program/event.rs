@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::super::Session;
+use super::super::run::Nowhere;
 use super::define::check_name;
 use super::interpreter::Invocation;
 use crate::programs::{Routine, compile};
@@ -20,7 +21,6 @@ use millpond_sql::expr::IntervalUnit;
 use millpond_sql::expr::interval;
 use millpond_sql::parse::ast::{self, AlterEvent, EventState, Expr, ObjectName};
 use millpond_sql::parse::{self, Statement};
-use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::store_error::store_error;
 use millpond_sql::value::{DateTime, Value};
 use millpond_store::ObjectKey;
@@ -96,21 +96,6 @@ impl Given {
             }
             _ => Past::Nothing,
         }
-    }
-}
-
-/// Takes what an event's queries select, which nobody reads.
-struct Nobody;
-
-impl ResultSink for Nobody {
-    fn columns(&mut self, _columns: &[ColumnMeta]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, _row: &[Value<'_>]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn finish(&mut self, _done: &Completion) -> std::io::Result<()> {
-        Ok(())
     }
 }
 
@@ -453,7 +438,7 @@ impl Session {
         self.refresh_settings();
         let routine = Routine::new(Arc::new(compile(def)?));
         self.enter_program(def);
-        let mut nobody = Nobody;
+        let mut nobody = Nowhere;
         let done = Invocation::new(self, &routine, &mut nobody, Vec::new()).run();
         done.map(|_| ())
     }

@@ -14,6 +14,7 @@
 
 use std::sync::Arc;
 
+use super::super::run::Nowhere;
 use super::call::{Outside, too_deep};
 use super::host::{Answered, ForLocals, Host};
 use super::interpreter::{Invocation, as_stored};
@@ -31,7 +32,7 @@ use millpond_sql::memory::MemoryAccount;
 use millpond_sql::parse::ast::StatementKind;
 use millpond_sql::plan::Plan;
 use millpond_sql::planner::{self, PlanContext};
-use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
+use millpond_sql::result::ResultSink;
 use millpond_sql::stack;
 use millpond_sql::types::{Collation, Encoding};
 use millpond_sql::value::Value;
@@ -44,21 +45,6 @@ const MAX_RECOMPILES: usize = 10;
 /// 1415.
 fn no_result() -> SqlError {
     SqlError::new(1415, "Not allowed to return a result set from a function")
-}
-
-/// Takes no rows.
-pub(super) struct Nowhere;
-
-impl ResultSink for Nowhere {
-    fn columns(&mut self, _columns: &[ColumnMeta]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn row(&mut self, _row: &[Value<'_>]) -> std::io::Result<()> {
-        Ok(())
-    }
-    fn finish(&mut self, _done: &Completion) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// What runs a program's statements within another statement.

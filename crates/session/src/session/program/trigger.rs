@@ -7,7 +7,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::inner::{Inner, Nowhere, within};
+use super::super::run::Nowhere;
+use super::inner::{Inner, within};
 use super::interpreter::Invocation;
 use crate::instance::Facts;
 use crate::programs::{Routine, TableTriggers, Triggers};
