@@ -165,10 +165,11 @@ fn change<'s>(
     if p.deletes {
         return writer.delete(&mut st.write_to(t), &old);
     }
-    let new = r.bytes();
-    if new.is_empty() {
-        return Ok(false);
-    }
+    let new = match r.bytes() {
+        [] if writer.has_triggers() => found,
+        [] => return Ok(false),
+        new => new,
+    };
     let mut next = NewRow::default();
     if old.image == found {
         writer.begin_update(new, &mut next);

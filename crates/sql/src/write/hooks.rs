@@ -44,9 +44,18 @@ impl Hooks<'_> {
         !(self.before.is_empty() && self.generated.is_empty())
     }
 
-    /// Whether deleting a row and inserting the same is more than nothing.
-    pub(super) fn act_on_deletes(&self) -> bool {
+    /// Whether there are triggers: they act on rows, too, that an UPDATE finds as they are to be.
+    pub(super) fn are_triggers(&self) -> bool {
         !(self.before.is_empty() && self.after.is_empty())
+    }
+
+    /// Whether deleting a row and inserting the same is more than nothing.
+    pub(super) fn act_on_deletes(&self, cx: &WriteContext<'_>) -> bool {
+        self.before.iter().any(|rule| rule.acts_on_deletes(cx))
+            || self
+                .after
+                .iter()
+                .any(|listener| listener.acts_on_deletes(cx))
     }
 }
 
@@ -54,12 +63,22 @@ impl Hooks<'_> {
 pub trait RowRule {
     /// Looks at a row, changes it if its stage may, or refuses it.
     fn apply(&self, cx: &mut WriteContext<'_>, row: &mut PendingRow<'_, '_>) -> SqlResult<()>;
+
+    /// Whether it does anything about rows of the context's table that are deleted.
+    fn acts_on_deletes(&self, _: &WriteContext<'_>) -> bool {
+        true
+    }
 }
 
 /// Someone who is told of rows that were written.
 pub trait RowListener {
     /// Takes the images of a row. An error undoes the statement.
     fn written(&self, cx: &mut WriteContext<'_>, row: &Images<'_>) -> SqlResult<()>;
+
+    /// Whether it does anything about rows of the context's table that are deleted.
+    fn acts_on_deletes(&self, _: &WriteContext<'_>) -> bool {
+        true
+    }
 }
 
 /// A row that is about to be written.

@@ -22,7 +22,7 @@
 //!    the statement does not name ([`RowWriter::complete`]); last those that are expressions, column by column. NULL is refused here where
 //!    it can't be, unless 2 may still replace it.
 //! 2. [`Hooks::before`]: triggers that may change the row that is to be.
-//! 3. ON UPDATE CURRENT_TIMESTAMP, if the row changes at all. An UPDATE that changes nothing ends here.
+//! 3. ON UPDATE CURRENT_TIMESTAMP, if the row changes at all. An UPDATE that changes nothing goes from here to 11 and ends there.
 //! 4. Generated columns, then [`Hooks::generated`]: columns that follow from others. After 2, as in MySQL, because triggers may change what
 //!    they follow from.
 //! 5. NOT NULL, of what 2 and 4 left.

@@ -179,7 +179,7 @@ fn hooks_come_in_order() {
     for (sql, stages) in [
         ("insert into t values (1, 1)", &[&all[..]][..]),
         ("update t set a = 2", &[&all]),
-        ("update t set a = 2", &[&["before"]]),
+        ("update t set a = 2", &[&["before", "after"]]),
         (
             "insert into t values (1, 1) on duplicate key update a = 3",
             &[&all[..3], &all],

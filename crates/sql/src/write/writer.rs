@@ -85,7 +85,7 @@ impl<'w> RowWriter<'w> {
 
     /// Has the table's foreign keys kept.
     pub(crate) fn enforce(&mut self, mut keys: Enforced<'w>) {
-        if self.hooks.act_on_deletes() {
+        if self.hooks.are_triggers() {
             keys.beside_triggers();
         }
         self.keys = Some(keys);
@@ -272,7 +272,7 @@ impl<'w> RowWriter<'w> {
                     {
                         return self.undo_row(cx, undo, e).map(|()| Inserted::Skipped);
                     }
-                    self.tell(cx, None, Some(image))?;
+                    self.tell_all(cx, None, Some(image))?;
                     return Ok(Inserted::Stored(replaced));
                 }
                 Err(Error::DuplicateKey { index }) => index,
@@ -300,7 +300,7 @@ impl<'w> RowWriter<'w> {
             let later = &schema.indexes[index + 1..];
             if self.buffers.found == image
                 && !later.iter().any(|i| i.unique)
-                && !self.hooks.act_on_deletes()
+                && !self.hooks.act_on_deletes(cx)
                 && !self.keys.as_ref().is_some_and(Enforced::has_children)
             {
                 return Ok(Inserted::Same(replaced));
@@ -364,6 +364,7 @@ impl<'w> RowWriter<'w> {
         self.apply(cx, self.hooks.before, before, Some(row))?;
         self.encode(row, image)?;
         if image[..] == *old.image {
+            self.tell(cx, self.hooks.after, before, before)?;
             return Ok(Updated::Unchanged);
         }
         self.stamp(cx.env, row)?;
@@ -419,7 +420,7 @@ impl<'w> RowWriter<'w> {
                 None => cx.table.auto_increment_seen(number),
             }
         }
-        self.tell(cx, before, Some(image))?;
+        self.tell_all(cx, before, Some(image))?;
         Ok(Updated::Changed)
     }
 
@@ -436,12 +437,17 @@ impl<'w> RowWriter<'w> {
         place::part(self.target.schema, cx, row.part)?
             .delete(cx.txn, row.key, row.image)
             .map_err(|e| store_error(e, self.target.name))?;
-        self.tell(cx, before, None).map(|()| true)
+        self.tell_all(cx, before, None).map(|()| true)
     }
 
     /// Says whether values that are assigned, or a view, may read a row being changed.
     pub fn reads_row(&mut self, reads: bool) {
         self.reads_computed = reads;
+    }
+
+    /// Whether there are triggers: they act on rows, too, that an UPDATE finds as they are to be.
+    pub fn has_triggers(&self) -> bool {
+        self.hooks.are_triggers()
     }
 
     /// Whether what the writer does to a row may change rows that the statement has found already.
@@ -573,20 +579,27 @@ impl<'w> RowWriter<'w> {
         rules.iter().try_for_each(|rule| rule.apply(cx, &mut row))
     }
 
-    /// Tells of a row that was written.
+    /// Tells all who are to be told of a row that was written.
     #[inline]
-    fn tell(
+    fn tell_all(
         &self,
         cx: &mut WriteContext<'_>,
         before: Option<&[u8]>,
         after: Option<&[u8]>,
     ) -> SqlResult<()> {
-        let Hooks {
-            after: triggers,
-            images,
-            ..
-        } = self.hooks;
-        if triggers.is_empty() && images.is_empty() {
+        self.tell(cx, self.hooks.after, before, after)?;
+        self.tell(cx, self.hooks.images, before, after)
+    }
+
+    #[inline]
+    fn tell(
+        &self,
+        cx: &mut WriteContext<'_>,
+        listeners: &[&dyn RowListener],
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> SqlResult<()> {
+        if listeners.is_empty() {
             return Ok(());
         }
         let row = Images {
@@ -594,8 +607,6 @@ impl<'w> RowWriter<'w> {
             before,
             after,
         };
-        let mut told = |l: &&dyn RowListener| l.written(cx, &row);
-        triggers.iter().try_for_each(&mut told)?;
-        images.iter().try_for_each(told)
+        listeners.iter().try_for_each(|l| l.written(cx, &row))
     }
 }

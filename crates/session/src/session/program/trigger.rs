@@ -80,6 +80,11 @@ impl Firing<'_> {
         self.triggers?.table(cx.table.def().id)
     }
 
+    fn are_any(&self, cx: &WriteContext<'_>, before: bool, event: RowEvent) -> bool {
+        self.of(cx)
+            .is_some_and(|t| t.at(before, event).next().is_some())
+    }
+
     /// Runs a trigger for a row; NEW as it leaves it.
     fn fire(
         &self,
@@ -135,6 +140,10 @@ impl RowRule for Firing<'_> {
         }
         Ok(())
     }
+
+    fn acts_on_deletes(&self, cx: &WriteContext<'_>) -> bool {
+        self.are_any(cx, true, RowEvent::Delete)
+    }
 }
 
 impl RowListener for Firing<'_> {
@@ -150,5 +159,9 @@ impl RowListener for Firing<'_> {
             self.fire(cx, routine, rows, triggers.columns)?;
         }
         Ok(())
+    }
+
+    fn acts_on_deletes(&self, cx: &WriteContext<'_>) -> bool {
+        self.are_any(cx, false, RowEvent::Delete)
     }
 }
