@@ -1,7 +1,8 @@
 //! Kills a real server with SIGKILL at random moments under mixed DML and DDL, and compares what the
 //! next start finds with a model of what was acknowledged.
 //!
-//! Each worker owns a database and a range of rows of one shared table, and keeps a model of both. After
+//! Each worker owns a database, tables with cascades, triggers, a FULLTEXT index and JSON documents, and a range of rows of one
+//! shared table, and keeps a model of all. After
 //! a kill, its data must equal the last acknowledged commit, or, where a COMMIT, an autocommitted statement or a
 //! DDL statement was in flight, either side of it; never anything between. Of a transaction that was prepared (XA), the next start must know, unless
 //! its end had been asked for; it is committed or rolled back then. Money moved between accounts of
@@ -11,6 +12,7 @@
 //! `MILLPOND_KILL_ROUNDS` sets the number of rounds (default 15), `MILLPOND_KILL_SEED` repeats a run.
 
 mod model;
+mod related;
 mod server;
 mod worker;
 

@@ -1,5 +1,6 @@
 //! What a worker believes the database to hold.
 
+use crate::related::Related;
 use std::collections::BTreeMap;
 
 /// SplitMix64: small, seeded, good enough to choose statements.
@@ -38,6 +39,8 @@ pub struct World {
     pub tables: BTreeMap<String, Table>,
     /// Its rows of the shared table.
     pub shared: Rows,
+    /// Its tables that refer to each other.
+    pub related: Related,
 }
 
 impl World {
@@ -61,6 +64,9 @@ impl World {
             if let Some(d) = rows_difference(&table.rows, &b.rows) {
                 return format!("{name}: {d}");
             }
+        }
+        if let Some(d) = self.related.difference(&other.related) {
+            return d;
         }
         rows_difference(&self.shared, &other.shared)
             .map_or("none".into(), |d| format!("shared: {d}"))

@@ -77,6 +77,14 @@ impl Server {
     }
 }
 
+/// A test that fails leaves no server behind.
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// `millpond check` finds nothing wrong.
 pub fn check(data: &Path) {
     let out = Command::new(BINARY)

@@ -1,6 +1,7 @@
 //! A client that changes things at random and remembers what was acknowledged.
 
 use crate::model::{Rng, Rows, Table, World};
+use crate::related::{self, Related};
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 
@@ -58,6 +59,7 @@ fn outcome(r: Result<(), Error>) -> Did {
 impl Worker {
     pub fn new(id: usize, seed: u64, conn: &mut Conn) -> Worker {
         conn.query_drop(format!("CREATE DATABASE w{id}")).unwrap();
+        related::create(conn, id);
         let (rng, committed) = (Rng(seed), World::default());
         Worker {
             id,
@@ -187,6 +189,9 @@ impl Worker {
 
     /// A random change to one of the worker's tables or its part of the shared one.
     fn change(&mut self, world: &mut World) -> Option<String> {
+        if self.rng.below(3) == 0 {
+            return world.related.change(&mut self.rng, self.id);
+        }
         let tables: Vec<String> = world.tables.keys().cloned().collect();
         let pick = self.rng.below(tables.len() as u64 + 1) as usize;
         let base = if pick == tables.len() {
@@ -388,7 +393,10 @@ impl Worker {
     }
 
     fn read(&self, conn: &mut Conn) -> Result<World, String> {
-        let mut world = World::default();
+        let mut world = World {
+            related: Related::read(conn, self.id)?,
+            ..World::default()
+        };
         let text = |e: Error| e.to_string();
         let names: Vec<String> = conn
             .query(format!("SHOW TABLES FROM w{}", self.id))

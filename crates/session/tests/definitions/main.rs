@@ -6,6 +6,7 @@ mod online_ddl;
 mod online_rebuild;
 mod partition_twin;
 mod partitions;
+mod power_cuts;
 mod random_alters;
 #[path = "../support/rng.rs"]
 mod rng;

@@ -4,15 +4,12 @@
 //! `MILLPOND_ALTERS` sets how many (default 40), `MILLPOND_RANDOM_SEED` repeats a run.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use millpond_session::{ConnectionInfo, Instance, InstanceOptions, SqlResult};
-use millpond_store::Options;
-use millpond_store::io::sim::{OpKind, SimStorage, Step};
+use millpond_session::{Instance, SqlResult};
+use millpond_store::io::sim::SimStorage;
 
 use crate::rng::Rng;
-use crate::support::{Answer, Client};
+use crate::support::{Answer, Client, power};
 
 /// Rows of the table by key: a value for each column but the key.
 type Rows = BTreeMap<u64, Vec<Option<String>>>;
@@ -410,28 +407,8 @@ struct Db {
 
 impl Db {
     fn open(storage: SimStorage) -> Db {
-        let options = InstanceOptions {
-            path: "simulated".into(),
-            store: Options {
-                pool_bytes: 8 << 20,
-                log_bytes: 4 << 20,
-                ..Options::default()
-            },
-            variables: Vec::new(),
-        };
-        let instance = Instance::open_on(options, Arc::new(storage.clone())).expect("open");
-        let client = || {
-            let info = ConnectionInfo {
-                user: "root".into(),
-                host: "localhost".into(),
-                ..ConnectionInfo::default()
-            };
-            let mut c = Client(instance.connect(info).expect("connect"));
-            c.ok("CREATE DATABASE IF NOT EXISTS test");
-            c.ok("USE test");
-            c
-        };
-        let (writer, reader) = (client(), client());
+        let instance = power::open(&storage);
+        let (writer, reader) = (power::client(&instance), power::client(&instance));
         Db {
             storage,
             instance,
@@ -455,17 +432,7 @@ impl Db {
 
     /// Cuts the power after some more writes and syncs.
     fn cut_soon(&self, rng: &mut Rng) {
-        let left = AtomicU64::new(rng.below(40));
-        self.storage.on_step(move |kind, _| match kind {
-            OpKind::Read => Step::Go,
-            _ => {
-                match left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
-                {
-                    Ok(_) => Step::Go,
-                    Err(_) => Step::Cut,
-                }
-            }
-        });
+        power::cut_after(&self.storage, rng.below(40));
     }
 }
 

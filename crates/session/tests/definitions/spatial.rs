@@ -3,42 +3,14 @@
 //!
 //! `MILLPOND_RANDOM_SEED` repeats a run.
 
-use std::sync::Arc;
-
-use millpond_session::{ConnectionInfo, Instance, InstanceOptions};
-use millpond_store::Options;
 use millpond_store::io::sim::SimStorage;
 
 use crate::rng::Rng;
+use crate::support::power::{client, open};
 use crate::support::{Client, TestDb};
 
 /// Keys of rows are below it.
 const IDS: u64 = 400;
-
-fn client(instance: &Instance) -> Client {
-    let info = ConnectionInfo {
-        user: "root".into(),
-        host: "localhost".into(),
-        ..ConnectionInfo::default()
-    };
-    let mut c = Client(instance.connect(info).expect("connect"));
-    c.ok("CREATE DATABASE IF NOT EXISTS test");
-    c.ok("USE test");
-    c
-}
-
-fn open(storage: &SimStorage) -> Instance {
-    let options = InstanceOptions {
-        path: "simulated".into(),
-        store: Options {
-            pool_bytes: 8 << 20,
-            log_bytes: 4 << 20,
-            ..Options::default()
-        },
-        variables: Vec::new(),
-    };
-    Instance::open_on(options, Arc::new(storage.clone())).expect("open")
-}
 
 /// A coordinate: of a town, of a continent, or of anything.
 fn coordinate(rng: &mut Rng) -> f64 {

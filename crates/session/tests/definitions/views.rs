@@ -1,13 +1,8 @@
 //! Views beside other sessions, their DDL, and power cuts.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use millpond_store::io::sim::SimStorage;
 
-use millpond_session::{ConnectionInfo, Instance, InstanceOptions};
-use millpond_store::Options;
-use millpond_store::io::sim::{OpKind, SimStorage, Step};
-
-use crate::support::{Client, TestDb};
+use crate::support::{Client, TestDb, power};
 
 /// Waits until a statement waits for a metadata lock.
 fn until_pending(c: &mut Client) {
@@ -210,29 +205,6 @@ fn views_nest_deeply_but_not_endlessly() {
     assert_eq!(c.rows("SELECT b FROM t ORDER BY a"), ["10", "21", "30"]);
 }
 
-/// An instance on a disk that may lose its power, and a session.
-fn open(storage: &SimStorage) -> (Instance, Client) {
-    let options = InstanceOptions {
-        path: "simulated".into(),
-        store: Options {
-            pool_bytes: 8 << 20,
-            log_bytes: 4 << 20,
-            ..Options::default()
-        },
-        variables: Vec::new(),
-    };
-    let instance = Instance::open_on(options, Arc::new(storage.clone())).expect("open");
-    let info = ConnectionInfo {
-        user: "root".into(),
-        host: "localhost".into(),
-        ..ConnectionInfo::default()
-    };
-    let mut c = Client(instance.connect(info).expect("connect"));
-    c.ok("CREATE DATABASE IF NOT EXISTS test");
-    c.ok("USE test");
-    (instance, c)
-}
-
 /// Whatever the power cuts short is done or not: a view is the one before or the one after, and its tables are what they were.
 #[test]
 fn views_are_whole_after_a_power_cut() {
@@ -248,7 +220,8 @@ fn views_are_whole_after_a_power_cut() {
         .enumerate()
         {
             let storage = SimStorage::new();
-            let (instance, mut c) = open(&storage);
+            let instance = power::open(&storage);
+            let mut c = power::client(&instance);
             prepared(&mut c);
             let names = |c: &mut Client| {
                 let names = c.rows("SHOW FULL TABLES");
@@ -258,16 +231,7 @@ fn views_are_whole_after_a_power_cut() {
                 [names, texts].concat()
             };
             let before = names(&mut c);
-            let left = AtomicU64::new(cut_at);
-            storage.on_step(move |kind, _| match kind {
-                OpKind::Read => Step::Go,
-                _ => match left
-                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1))
-                {
-                    Ok(_) => Step::Go,
-                    Err(_) => Step::Cut,
-                },
-            });
+            power::cut_after(&storage, cut_at);
             let told = c.run(ddl).is_ok();
             storage.cut();
             drop((c, instance));
@@ -276,7 +240,8 @@ fn views_are_whole_after_a_power_cut() {
                 odd += 1;
                 odd.is_multiple_of(2)
             });
-            let (_instance, mut c) = open(&storage);
+            let instance = power::open(&storage);
+            let mut c = power::client(&instance);
             let after = names(&mut c);
             if told {
                 assert_ne!(after, before, "{ddl} at {cut_at}: it was said to be done");

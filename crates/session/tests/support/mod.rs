@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test program uses a part of it.
 
+pub mod power;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
