@@ -372,6 +372,7 @@ fn aggregate_label(a: &AggregateSpec) -> String {
         AggregateKind::AnyValue => "any_value",
         AggregateKind::JsonArray => "json_arrayagg",
         AggregateKind::JsonObject => "json_objectagg",
+        AggregateKind::Collect => "st_collect",
     };
     let args: Vec<String> = a.args.iter().map(ToString::to_string).collect();
     let distinct = if a.distinct { "distinct " } else { "" };

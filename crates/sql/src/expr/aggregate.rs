@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::collect::Collected;
 use super::distinct::{Fresh, MemoryBudget, Seen, aside_bytes};
 use super::operators::{bits_of, number};
 use super::{EvalContext, Expr, func};
@@ -38,6 +39,8 @@ pub enum AggregateKind {
     JsonArray,
     /// JSON_OBJECTAGG().
     JsonObject,
+    /// ST_COLLECT().
+    Collect,
 }
 
 use AggregateKind as K;
@@ -55,6 +58,7 @@ impl AggregateKind {
                 | K::AnyValue
                 | K::JsonArray
                 | K::JsonObject
+                | K::Collect
         )
     }
 }
@@ -92,6 +96,7 @@ pub(super) fn result_type(kind: AggregateKind, args: &[Expr], collation: Collati
         (K::BitAnd | K::BitOr | K::BitXor, _) => SqlType::ubigint(),
         (K::CountStar | K::Count, _) => SqlType::bigint(),
         (K::JsonArray | K::JsonObject, _) => SqlType::json(),
+        (K::Collect, _) => SqlType::new(BaseType::Geometry),
         _ => SqlType::double(),
     }
 }
@@ -261,6 +266,7 @@ enum State {
     Array(Vec<Json<'static>>),
     /// The members of an object, as they came.
     Object(Vec<(String, Json<'static>)>),
+    Shapes(Collected),
 }
 
 impl State {
@@ -307,6 +313,7 @@ impl State {
                     *first = Some(v.into_owned());
                 }
             }
+            State::Shapes(shapes) => shapes.take(&v, budget)?,
             State::Pieces(_) | State::Array(_) | State::Object(_) => {}
         }
         Ok(())
@@ -335,6 +342,7 @@ impl AggregateSpec {
             K::AnyValue => State::Any(None),
             K::JsonArray => State::Array(Vec::new()),
             K::JsonObject => State::Object(Vec::new()),
+            K::Collect => State::Shapes(Collected::default()),
         };
         // A value seen twice is no other minimum.
         let distinct = self.distinct && !matches!(self.kind, K::Min | K::Max | K::AnyValue);
@@ -646,6 +654,7 @@ impl Accumulator {
             State::Array(list) => Value::Json(json::array_of(list).checked()?),
             State::Object(members) if members.is_empty() => Value::Null,
             State::Object(members) => Value::Json(json::object_of(members).checked()?),
+            State::Shapes(shapes) => shapes.value(),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod aggregate;
 pub mod bind;
+mod collect;
 mod display;
 mod distinct;
 mod eval;

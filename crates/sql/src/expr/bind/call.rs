@@ -391,7 +391,7 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
         A::GroupConcat => AggregateKind::GroupConcat,
         A::JsonArrayAgg => AggregateKind::JsonArray,
         A::JsonObjectAgg => AggregateKind::JsonObject,
-        A::StCollect => return Err(SqlError::unsupported("function ST_COLLECT()")),
+        A::StCollect => AggregateKind::Collect,
     };
     let mut args = match kind {
         AggregateKind::JsonArray | AggregateKind::JsonObject => json::bind_args(&a.args, scope)?,

@@ -5,6 +5,7 @@
 //! system, that is latitude or longitude.
 
 mod access;
+mod along;
 mod buffer;
 mod hash;
 mod make;
@@ -90,6 +91,9 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("ST_DISTANCE_SPHERE", 2..=3, double, measure::distance_sphere).null(Null::Maybe),
     row("ST_SIMPLIFY", 2..=2, of_kind::<0>, measure::simplify).null(Null::Maybe),
     row("ST_MAKEENVELOPE", 2..=2, of_kind::<0>, measure::make_envelope).null(Null::Maybe),
+    row("ST_LINEINTERPOLATEPOINT", 2..=2, of_kind::<1>, along::point_at_fraction).null(Null::Maybe),
+    row("ST_LINEINTERPOLATEPOINTS", 2..=2, of_kind::<4>, along::points_at_fractions).null(Null::Maybe),
+    row("ST_POINTATDISTANCE", 2..=2, of_kind::<1>, along::point_at_distance).null(Null::Maybe),
     // Bounding rectangles.
     row("MBRCONTAINS", 2..=2, int::<1>, |c| mbr::compare(c, |a, b| a.contains(b))).null(Null::Maybe),
     row("MBRWITHIN", 2..=2, int::<1>, |c| mbr::compare(c, |a, b| b.contains(a))).null(Null::Maybe),
