@@ -99,9 +99,7 @@ impl PendingRow<'_, '_> {
         let Some(row) = &mut self.after else {
             return Ok(());
         };
-        if !v.is_null() {
-            row.unsaid.retain(|c| *c != column);
-        }
+        row.unsaid.retain(|c| *c != column);
         let v = match v {
             Value::Null => v,
             v => value::store(v, &self.schema.columns[column], &self.conversion)?,

@@ -4,6 +4,7 @@ use super::conditions::{clear_conditions, conditions_are_new};
 use super::host::{Answered, Host};
 use crate::programs::Routine;
 use crate::programs::code::{Block, Handler, Otherwise, Sql, Step, Target, Variable};
+use millpond_sql::catalog::programs::ProgramKind;
 use millpond_sql::env::SessionEnv;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::memory::Charge;
@@ -48,6 +49,8 @@ pub(super) struct Invocation<'p, 's> {
     /// The blocks around the current step, outermost first; within a handler those around its block.
     pub active: Vec<Active<'p>>,
     cursors: Vec<Option<Cursor>>,
+    /// Which of a trigger's variables were assigned to.
+    pub assigned: Vec<usize>,
     /// What RETURN gave.
     pub returned: Option<Value<'static>>,
 }
@@ -73,6 +76,7 @@ impl<'p, 's> Invocation<'p, 's> {
             frame,
             active: Vec::new(),
             cursors: routine.program.cursors.iter().map(|_| None).collect(),
+            assigned: Vec::new(),
             returned: None,
         }
     }
@@ -325,6 +329,9 @@ impl<'p, 's> Invocation<'p, 's> {
     pub fn assign(&mut self, slot: usize, v: Value<'static>) -> SqlResult<()> {
         let column = &self.routine.program.slots[slot];
         self.frame[slot] = as_stored(self.host.env(), v, column)?;
+        if self.routine.program.def.kind == ProgramKind::Trigger && !self.assigned.contains(&slot) {
+            self.assigned.push(slot);
+        }
         Ok(())
     }
 

@@ -85,14 +85,14 @@ impl Firing<'_> {
             .is_some_and(|t| t.at(before, event).next().is_some())
     }
 
-    /// Runs a trigger for a row; NEW as it leaves it.
+    /// Runs a trigger for a row; NEW as it leaves it, and the slots that it has assigned to.
     fn fire(
         &self,
         cx: &mut WriteContext<'_>,
         routine: &Routine,
         (old, new): (Row, Row),
         columns: usize,
-    ) -> SqlResult<Row> {
+    ) -> SqlResult<(Row, Vec<usize>)> {
         let def = &routine.program.def;
         let key = programs::key(def.kind, &def.database, &def.name);
         let plan = self.plan;
@@ -113,7 +113,7 @@ impl Firing<'_> {
             let mut invocation = Invocation::new(inner, routine, sink, frame);
             invocation.run()?;
             invocation.frame.truncate(2 * columns);
-            Ok(invocation.frame.split_off(columns))
+            Ok((invocation.frame.split_off(columns), invocation.assigned))
         })
     }
 }
@@ -132,8 +132,9 @@ impl RowRule for Firing<'_> {
                 values.map(|v| v.clone().into_owned()).collect()
             });
             let rows = (old.unwrap_or_default(), new.unwrap_or_default());
-            let made = self.fire(cx, routine, rows, columns)?;
-            for slot in &routine.program.changed {
+            let (made, assigned) = self.fire(cx, routine, rows, columns)?;
+            let changed = routine.program.changed.iter();
+            for slot in changed.filter(|slot| assigned.contains(slot)) {
                 let column = slot - columns;
                 row.set(column, made[column].clone())?;
             }
