@@ -16,7 +16,7 @@ use millpond_sql::parse::ast::{
 };
 use millpond_sql::plan::Plan;
 use millpond_sql::planner::{self, PlanContext};
-use millpond_sql::result::{ColumnMeta, ResultSink};
+use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
 use millpond_sql::value::Value;
 
 /// What a statement that is not planned answers.
@@ -33,6 +33,24 @@ impl Answer {
     /// OK, and nothing to say about it.
     pub fn ok() -> Answer {
         Answer::Done(Done::default())
+    }
+}
+
+/// Says of a result that there were no warnings: those that SHOW WARNINGS lists are another statement's.
+struct Unwarned<'s>(&'s mut dyn ResultSink);
+
+impl ResultSink for Unwarned<'_> {
+    fn columns(&mut self, columns: &[ColumnMeta]) -> std::io::Result<()> {
+        self.0.columns(columns)
+    }
+    fn row(&mut self, row: &[Value<'_>]) -> std::io::Result<()> {
+        self.0.row(row)
+    }
+    fn finish(&mut self, done: &Completion) -> std::io::Result<()> {
+        self.0.finish(&Completion {
+            warnings: 0,
+            ..done.clone()
+        })
     }
 }
 
@@ -114,6 +132,9 @@ impl Session {
         match self.answer(statement, params)? {
             Answer::Done(done) => self.finish(done.affected, &done.info, more, sink),
             Answer::Rows(columns, rows) => self.send_rows(&columns, &rows, more, sink),
+            Answer::Shown(table) if compiled.row.keeps_diagnostics => {
+                self.show(&table, params, more, &mut Unwarned(sink))
+            }
             Answer::Shown(table) => self.show(&table, params, more, sink),
         }
     }
@@ -291,6 +312,7 @@ impl Session {
                 }));
             }
             S::Deallocate(name) => {
+                self.check_unused(name.as_str())?;
                 if self.named.remove(&name.as_str().to_lowercase()).is_none() {
                     return Err(unknown_statement(name.as_str(), "DEALLOCATE PREPARE"));
                 }
@@ -417,6 +439,7 @@ impl Session {
                 String::from_utf8_lossy(&value.unwrap_or_else(|| b"NULL".to_vec())).into_owned()
             }
         };
+        self.check_unused(name)?;
         let key = name.to_lowercase();
         self.named.remove(&key);
         // What is prepared sees no local variable.
@@ -469,6 +492,7 @@ impl Session {
         let Some(prepared) = self.named.get(&name.to_lowercase()).cloned() else {
             return Err(unknown_statement(name, "EXECUTE"));
         };
+        self.check_unused(name)?;
         if using.len() != prepared.params {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }
@@ -488,9 +512,23 @@ impl Session {
         let locals = self.locals.take();
         let names = using.iter().map(|UserVariable(name)| name.to_lowercase());
         let outside = self.using.replace(names.collect());
+        self.executing.push(name.to_lowercase());
         let done = self.dispatch(compiled, &values, more, sink);
+        self.executing.pop();
         (self.locals, self.using) = (locals, outside);
         done
+    }
+
+    /// Error 1444 for a statement of PREPARE's that is being executed.
+    fn check_unused(&self, name: &str) -> SqlResult<()> {
+        match self.executing.contains(&name.to_lowercase()) {
+            true => Err(SqlError::new(
+                1444,
+                "The prepared statement contains a stored routine call that refers to that same statement. It's not allowed to execute a \
+                 prepared statement in such a recursive manner",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Runs a SHOW statement.

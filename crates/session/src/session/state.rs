@@ -90,6 +90,8 @@ pub struct Session {
     pub(super) using: Option<Vec<String>>,
     /// PREPARE's statements by lower-case name.
     pub(super) named: HashMap<String, Arc<Prepared>>,
+    /// Those of them that run, outermost first.
+    pub(super) executing: Vec<String>,
     /// HANDLER's tables by lower-case alias.
     pub(super) handlers: HashMap<String, Handler>,
     pub(super) found_rows: bool,
@@ -228,6 +230,7 @@ impl Session {
             handlers: HashMap::new(),
             found_rows: info.found_rows,
             locked: Vec::new(),
+            executing: Vec::new(),
             read_locked: false,
             released: false,
             cache: Cache::default(),

@@ -13,8 +13,13 @@ use millpond_sql::error::{ConditionItems, SqlError, SqlResult, SqlState};
 use millpond_sql::parse::ast::{SignalItem, StatementItem};
 use millpond_sql::value::Value;
 
-/// Longest MESSAGE_TEXT, characters.
-const MAX_MESSAGE: usize = 128;
+/// The longest text of an item of SIGNAL, characters.
+fn longest(item: SignalItem) -> usize {
+    match item {
+        SignalItem::MessageText => 128,
+        _ => 64,
+    }
+}
 
 /// How closely a handler's condition says what is raised; more is closer.
 fn closeness(condition: &Condition, raised: &Diagnostic) -> Option<u8> {
@@ -148,7 +153,7 @@ impl<'p> Invocation<'p, '_> {
                     _ => return Err(wrong(&text)),
                 }
             }
-            if let Some((end, _)) = text.char_indices().nth(MAX_MESSAGE) {
+            if let Some((end, _)) = text.char_indices().nth(longest(*item)) {
                 if self.host.env().sql_mode.get().strict {
                     let m = format!("Data too long for condition item '{item}'");
                     return Err(SqlError::new(1648, m));
