@@ -34,7 +34,7 @@ pub use bind::coercion::Coercibility;
 pub use bind::{RowTest, Scope, SubqueryKind, bind, is_condition};
 pub use distinct::MemoryBudget;
 pub(crate) use eval::bit_string;
-pub use func::{Func, RandState};
+pub use func::{Func, RandState, is_native};
 pub(crate) use func::{json_argument, json_path, json_schema_refusal};
 pub use interval::IntervalUnit;
 pub use like::{Like, Regexp, pattern_prefix};

@@ -9,6 +9,7 @@ use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind, RowEvent, T
 use millpond_sql::ddl;
 use millpond_sql::env::now_us;
 use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::expr::is_native;
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{
     self, Account, Characteristic, Definer, Ident, ObjectName, Routine, RoutineStatement, Security,
@@ -217,6 +218,11 @@ impl Session {
         let program = compile(&def)?;
         if let Some(returns) = &program.returns {
             def.returns = returns_text(&returns.ty);
+        }
+        if def.kind == ProgramKind::Function && is_native(&def.name) {
+            let name = &def.name;
+            let m = format!("This function '{name}' has the same name as a native function");
+            self.env.note(1585, m);
         }
         let key = programs::key(def.kind, &def.database, &def.name);
         let replaced = create.or_replace;

@@ -426,6 +426,11 @@ pub(super) fn find(name: &str, count: usize) -> SqlResult<Option<Func>> {
     }
 }
 
+/// Whether calls of a name are those of a function of the catalogue, however many arguments they have.
+pub fn is_native(name: &str) -> bool {
+    !matches!(find(name, 0), Ok(None))
+}
+
 /// Whether MySQL has a function of this upper-case name and there is none here.
 pub(super) fn is_missing(name: &str) -> bool {
     const FAMILIES: [&str; 3] = ["JSON_", "ST_", "MBR"];
