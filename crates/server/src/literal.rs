@@ -5,7 +5,8 @@
 //!
 //! What a latin1 client sends is converted; the SQL layer turns it back where bytes are wanted (`expr/bind/sent`). An ascii client's
 //! literal of more than ASCII is taken for bytes, and so is a utf8mb3 client's of more than utf8mb3 (many a driver sends binary strings
-//! over such connections without saying that they are). Where a quote or backslash may be half of a character, the whole statement is converted first, and
+//! over such connections without saying that they are), as long as `character_set_connection` is the same: else what is none of the
+//! client's characters becomes question marks, as all literals are converted then. Where a quote or backslash may be half of a character, the whole statement is converted first, and
 //! raw bytes that are no text are lost.
 
 use millpond_session::types::Encoding;
@@ -15,12 +16,13 @@ use millpond_syntax::text::unquote_bytes;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The statement as text, from a client's encoding.
+/// The statement as text, from a client's encoding. `converts`: literals are converted to another character set.
 #[inline]
 pub fn text(
     mut sql: &[u8],
     no_backslash_escapes: bool,
     client: Encoding,
+    converts: bool,
 ) -> SqlResult<Cow<'_, str>> {
     // Some clients count a string's terminating zero.
     while let [text @ .., 0] = sql {
@@ -33,13 +35,18 @@ pub fn text(
             client.decode(sql, &mut out);
             Ok(Cow::Owned(out))
         }
-        _ => rewrite(sql, no_backslash_escapes, client).map(Cow::Owned),
+        _ => rewrite(sql, no_backslash_escapes, client, converts).map(Cow::Owned),
     }
 }
 
 /// Replaces every string literal that is not UTF-8; converts what is in another encoding, but for literals that are bytes.
 #[cold]
-fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResult<String> {
+fn rewrite(
+    sql: &[u8],
+    no_backslash_escapes: bool,
+    client: Encoding,
+    converts: bool,
+) -> SqlResult<String> {
     let mut out = String::with_capacity(sql.len() * 2);
     let mut at = 0;
     while at < sql.len() {
@@ -64,6 +71,7 @@ fn rewrite(sql: &[u8], no_backslash_escapes: bool, client: Encoding) -> SqlResul
         at = end;
         // What is no ASCII says nothing in ASCII, and so with utf8mb3: a literal of it is bytes.
         let bytes = match client {
+            _ if converts => false,
             Encoding::Ascii => !token.is_ascii(),
             Encoding::Utf8mb3 => client.text_of(token).is_err(),
             _ => false,
@@ -131,21 +139,21 @@ mod tests {
     use super::*;
 
     fn hex(sql: &[u8]) -> String {
-        text(sql, false, Encoding::Utf8).unwrap().into_owned()
+        text(sql, false, Encoding::Utf8, false).unwrap().into_owned()
     }
 
     #[test]
     fn text_is_left_alone() {
         let sql = "INSERT INTO t VALUES (_binary'é', 'a\\'b')";
         assert!(
-            matches!(text(sql.as_bytes(), false, Encoding::Utf8), Ok(Cow::Borrowed(s)) if s == sql)
+            matches!(text(sql.as_bytes(), false, Encoding::Utf8, false), Ok(Cow::Borrowed(s)) if s == sql)
         );
     }
 
     #[test]
     fn terminating_zeros_are_no_text() {
         assert_eq!(
-            text(b"SELECT 1\0\0", false, Encoding::Utf8).unwrap(),
+            text(b"SELECT 1\0\0", false, Encoding::Utf8, false).unwrap(),
             "SELECT 1"
         );
     }
@@ -159,7 +167,7 @@ mod tests {
         assert_eq!(hex(b"SELECT \"\xff\"\"\""), "SELECT  x'ff22'");
         assert_eq!(hex(b"SELECT a_binary'\xff'"), "SELECT a_binary x'ff'");
         assert_eq!(
-            text(b"SELECT '\xff\\'", true, Encoding::Utf8).unwrap(),
+            text(b"SELECT '\xff\\'", true, Encoding::Utf8, false).unwrap(),
             "SELECT  x'ff5c'"
         );
     }
@@ -175,7 +183,7 @@ mod tests {
             "SELECT /*!40101  x'ff' */"
         );
         for sql in [&b"SELECT `\xff`"[..], b"SELECT \xff", b"/* \xff */"] {
-            assert_eq!(text(sql, false, Encoding::Utf8).unwrap_err().code, 1300);
+            assert_eq!(text(sql, false, Encoding::Utf8, false).unwrap_err().code, 1300);
         }
     }
 
@@ -191,13 +199,13 @@ mod tests {
                 let alphabet = b"'\"`\\/*!-# \nax\xff\xc3\xa9_b";
                 sql.push(alphabet[(x % alphabet.len() as u64) as usize]);
             }
-            let _ = text(&sql, x & 1 == 0, Encoding::Utf8);
+            let _ = text(&sql, x & 1 == 0, Encoding::Utf8, false);
         }
     }
 
     #[test]
     fn other_encodings_are_converted_but_for_bytes() {
-        let latin1 = |sql: &[u8]| text(sql, false, Encoding::Latin1).unwrap().into_owned();
+        let latin1 = |sql: &[u8]| text(sql, false, Encoding::Latin1, false).unwrap().into_owned();
         assert_eq!(latin1(b"SELECT 'caf\xe9' AS \xe4"), "SELECT 'café' AS ä");
         // What happens to be UTF-8 is latin1 all the same.
         assert_eq!(latin1("'é'".as_bytes()), "'Ã©'");
@@ -206,14 +214,14 @@ mod tests {
 
     #[test]
     fn what_is_not_closed_is_left_to_the_parser() {
-        let latin1 = |sql: &[u8]| text(sql, false, Encoding::Latin1).unwrap().into_owned();
+        let latin1 = |sql: &[u8]| text(sql, false, Encoding::Latin1, false).unwrap().into_owned();
         assert_eq!(latin1(b"SELECT `\xe4 x"), "SELECT `ä x");
         assert_eq!(hex(b"SELECT '\xff', '\xff"), "SELECT  x'ff', '\u{fffd}");
     }
 
     #[test]
     fn what_no_utf8mb3_client_can_mean_is_bytes() {
-        let utf8mb3 = |sql: &[u8]| text(sql, false, Encoding::Utf8mb3).unwrap().into_owned();
+        let utf8mb3 = |sql: &[u8]| text(sql, false, Encoding::Utf8mb3, false).unwrap().into_owned();
         assert_eq!(utf8mb3(b"SELECT '\xfe\\0', 'a'"), "SELECT  x'fe00', 'a'");
         assert_eq!(utf8mb3("SELECT 'é' AS ä".as_bytes()), "SELECT 'é' AS ä");
         assert_eq!(utf8mb3("SELECT '😀'".as_bytes()), "SELECT  x'f09f9880'");
@@ -222,9 +230,11 @@ mod tests {
 
     #[test]
     fn what_no_ascii_client_can_mean_is_bytes() {
-        let ascii = |sql: &[u8]| text(sql, false, Encoding::Ascii).unwrap().into_owned();
+        let ascii = |sql: &[u8]| text(sql, false, Encoding::Ascii, false).unwrap().into_owned();
         assert_eq!(ascii(b"SELECT '\xe9', 'a'"), "SELECT  x'e9', 'a'");
         assert_eq!(ascii("SELECT 'é'".as_bytes()), "SELECT  x'c3a9'");
         assert_eq!(ascii(b"SELECT 1 AS \xe9"), "SELECT 1 AS ?");
+        let converted = text(b"SELECT '\xe9'", false, Encoding::Ascii, true);
+        assert_eq!(converted.unwrap(), "SELECT '?'");
     }
 }

@@ -25,7 +25,8 @@ impl<B: Backend> Connection<'_, B> {
         let no_escapes = before & status::NO_BACKSLASH_ESCAPES != 0;
         self.incoming.ahead = self.reader.has_more();
         let text = self.reader.bytes(body);
-        let done = literal::text(text, no_escapes, self.encodings.client()).and_then(|sql| {
+        let (client, converts) = (self.encodings.client(), self.encodings.converts());
+        let done = literal::text(text, no_escapes, client, converts).and_then(|sql| {
             let sink = WireSink::new(
                 &mut self.writer,
                 &mut self.shape,
@@ -155,7 +156,8 @@ impl<B: Backend> Connection<'_, B> {
 
     fn text(&self, body: Range<usize>) -> SqlResult<String> {
         let no_escapes = self.session.status_flags() & status::NO_BACKSLASH_ESCAPES != 0;
-        literal::text(self.reader.bytes(body), no_escapes, self.encodings.client())
+        let (client, converts) = (self.encodings.client(), self.encodings.converts());
+        literal::text(self.reader.bytes(body), no_escapes, client, converts)
             .map(|s| s.into_owned())
     }
 

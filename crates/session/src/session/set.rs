@@ -622,7 +622,9 @@ impl Session {
             VarValue::Null => Encoding::of_results(None),
             name => Encoding::of_results(Some(name.as_str())),
         };
-        self.encodings.set(client, results);
+        let connection = vars.named("character_set_connection");
+        let connection = Encoding::of_results(Some(connection.as_str()));
+        self.encodings.set(client, connection, results);
         self.owner
             .set_row_timeout(number("innodb_lock_wait_timeout"));
         self.owner.set_metadata_timeout(number("lock_wait_timeout"));

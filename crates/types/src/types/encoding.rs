@@ -450,6 +450,7 @@ impl Encoding {
 #[derive(Debug, Default)]
 pub struct Encodings {
     client: AtomicU8,
+    connection: AtomicU8,
     results: AtomicU8,
 }
 
@@ -464,14 +465,21 @@ impl Encodings {
     pub fn client(&self) -> Encoding {
         from_code(self.client.load(Ordering::Relaxed))
     }
+    /// Whether literals are converted to `character_set_connection`.
+    #[inline]
+    pub fn converts(&self) -> bool {
+        let connection = self.connection.load(Ordering::Relaxed);
+        connection != Encoding::Own as u8 && connection != self.client.load(Ordering::Relaxed)
+    }
     /// Of results (`character_set_results`).
     #[inline]
     pub fn results(&self) -> Encoding {
         from_code(self.results.load(Ordering::Relaxed))
     }
-    /// Sets both.
-    pub fn set(&self, client: Encoding, results: Encoding) {
+    /// Sets all; `connection` is [`Encoding::Own`] if that is `binary`.
+    pub fn set(&self, client: Encoding, connection: Encoding, results: Encoding) {
         self.client.store(client as u8, Ordering::Relaxed);
+        self.connection.store(connection as u8, Ordering::Relaxed);
         self.results.store(results as u8, Ordering::Relaxed);
     }
 }
