@@ -4,28 +4,53 @@ use millpond_syntax::Span;
 use millpond_syntax::lexer::{LexMode, Lexer, TokenKind};
 
 use super::scope::Binder;
+use crate::expr::bind::odbc_text;
 use crate::parse::ast;
 
 impl Binder<'_, '_> {
     /// The heading of an item without an alias: its source text. A text's is what it says, and of several in a row what the
-    /// first one says.
+    /// first one says; parentheses around a literal are no part of it.
     pub fn heading(&self, e: &ast::Expr, source: Span) -> String {
         if let Some(name) = name_const(e) {
             return name;
         }
         if let ast::ExprKind::Literal(l) = &e.kind
             && let ast::Literal::Text(text, first) = &**l
-            && source.start == e.span.start
         {
             let first = first.and_then(|n| text.get(..n as usize));
             return first.unwrap_or(text).to_string();
         }
+        if let ast::ExprKind::Odbc(parts) = &e.kind
+            && let Some(text) = odbc_text(&parts.0, &parts.1, self)
+        {
+            return text.to_string();
+        }
+        if let ast::ExprKind::Null = &e.kind {
+            return "NULL".into();
+        }
+        let source = match is_number(e) {
+            true => e.span,
+            false => source,
+        };
         let text = source.of(self.text);
         if !text.contains("/*!") && !text.contains("*/") {
             return text.to_string();
         }
         let mode = crate::parse::lex_mode(self.cx.env.sql_mode.get());
         opened(self.text, source, mode)
+    }
+}
+
+/// Whether an item is a number.
+fn is_number(e: &ast::Expr) -> bool {
+    use ast::ExprKind as K;
+    match &e.kind {
+        K::Int(_) => true,
+        K::Literal(l) => matches!(
+            &**l,
+            ast::Literal::BigInt(_) | ast::Literal::Decimal(_) | ast::Literal::Float(_)
+        ),
+        _ => false,
     }
 }
 

@@ -147,20 +147,45 @@ pub(crate) fn introduced_text(
 /// `{d '2024-01-31'}`, `{t '10:00:00'}`, `{ts '2024-01-31 10:00:00'}`; a text that is none stays a text, and any other name changes
 /// nothing.
 pub(super) fn odbc(name: &ast::Ident, e: &ast::Expr, scope: &mut dyn Scope) -> SqlResult<Expr> {
-    let base = match name.as_str().to_ascii_lowercase().as_str() {
+    match odbc_base(name).and_then(|base| odbc_typed(base, e, scope)) {
+        Some(e) => Ok(e),
+        None => bind(e, scope),
+    }
+}
+
+/// The text that `{name e}` stays, if it stays one: its heading says what it says.
+pub(crate) fn odbc_text<'e>(
+    name: &ast::Ident,
+    e: &'e ast::Expr,
+    scope: &dyn Scope,
+) -> Option<&'e str> {
+    let text = text_of(e)?;
+    let typed = odbc_base(name).and_then(|base| odbc_typed(base, e, scope));
+    typed.is_none().then_some(text)
+}
+
+/// The type that the name of `{name e}` stands for.
+fn odbc_base(name: &ast::Ident) -> Option<BaseType> {
+    match name.as_str().to_ascii_lowercase().as_str() {
         "d" => Some(BaseType::Date),
         "t" => Some(BaseType::Time),
         "ts" => Some(BaseType::DateTime),
         _ => None,
-    };
-    if let Some(base) = base
-        && let ast::ExprKind::Literal(l) = &e.kind
-        && let ast::Literal::Text(text, _) = &**l
-        && let Ok(e) = typed(base, text, scope)
-    {
-        return Ok(e);
     }
-    bind(e, scope)
+}
+
+fn text_of(e: &ast::Expr) -> Option<&str> {
+    let ast::ExprKind::Literal(l) = &e.kind else {
+        return None;
+    };
+    match &**l {
+        ast::Literal::Text(text, _) => Some(text),
+        _ => None,
+    }
+}
+
+fn odbc_typed(base: BaseType, e: &ast::Expr, scope: &dyn Scope) -> Option<Expr> {
+    typed(base, text_of(e)?, scope).ok()
 }
 
 /// `DATE '2024-01-31'` and the like.
@@ -191,7 +216,7 @@ fn typed(base: BaseType, text: &str, scope: &dyn Scope) -> SqlResult<Expr> {
             ))
         }
         BaseType::DateTime => {
-            let p = parse_time::parse_datetime(text).filter(|p| !p.trailing);
+            let p = parse_time::parse_datetime(text).filter(|p| !p.trailing && p.has_time);
             let p = p.filter(|p| scope.takes_date(p.value.date));
             let p = p.ok_or_else(|| wrong("DATETIME"))?;
             Ok(Expr::literal(
@@ -200,7 +225,9 @@ fn typed(base: BaseType, text: &str, scope: &dyn Scope) -> SqlResult<Expr> {
             ))
         }
         _ => {
-            let p = parse_time::parse_time(text).filter(|p| !p.trailing && !p.clamped);
+            let p = parse_time::parse_time(text)
+                .filter(|p| !p.trailing && !p.clamped && !p.dated)
+                .filter(|_| !text[1.min(text.len())..].contains(&b'-'));
             let p = p.ok_or_else(|| wrong("TIME"))?;
             let ty = SqlType::temporal(BaseType::Time, fsp);
             Ok(Expr::literal(Value::Time(p.value), ty))
