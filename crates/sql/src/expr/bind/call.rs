@@ -16,7 +16,7 @@ use crate::expr::{
     AggregateKind, AggregateSpec, ArithmeticOp, Expr, ExprKind, Frame, IntervalUnit, RandState,
     WindowFunction, WindowKind, aggregate, interval,
 };
-use crate::types::{SqlType, derive};
+use crate::types::{BaseType, SqlType, derive};
 use crate::value::Value;
 
 /// A call of a catalogue function with bound arguments.
@@ -420,7 +420,23 @@ fn specified(kind: AggregateKind, mut args: Vec<Expr>, scope: &mut dyn Scope) ->
     if kind.takes_numbers() {
         args.iter_mut().for_each(as_number);
     }
-    let ty = aggregate::result_type(kind, &args, scope.collation());
+    // The least and the greatest of bits are numbers.
+    if matches!(kind, AggregateKind::Min | AggregateKind::Max) {
+        let bits = |arg: &Expr| arg.ty.base == BaseType::Bit;
+        args = args
+            .into_iter()
+            .map(|arg| match bits(&arg) {
+                true => cast::cast(arg, SqlType::ubigint(), scope),
+                false => arg,
+            })
+            .collect();
+    }
+    let ty = aggregate::result_type(
+        kind,
+        &args,
+        scope.collation(),
+        scope.session().div_increment.get(),
+    );
     AggregateSpec {
         kind,
         distinct: false,
