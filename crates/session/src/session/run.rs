@@ -377,6 +377,9 @@ impl Session {
             let insert_id = vars::known("insert_id");
             self.facts.vars.put(insert_id, VarValue::UInt(0));
         }
+        if plan.looks_for_generated() && matches!(ran, Ok(Run::Done(_))) {
+            self.env.generated.set(0);
+        }
         ran
     }
 
@@ -412,6 +415,7 @@ impl Session {
     ) -> SqlResult<()> {
         if let Some(id) = outcome.generated_id {
             self.env.last_insert_id.set(id);
+            self.env.generated.set(id);
         }
         self.facts
             .vars

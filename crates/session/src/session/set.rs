@@ -602,6 +602,10 @@ impl Session {
             other => other.as_u64().unwrap_or(10) * 1_000_000_000,
         };
         s.min_examined_row_limit = number("min_examined_row_limit");
+        let increment = number("div_precision_increment") as u8;
+        self.env.div_increment.set(increment);
+        let auto_is_null = number("sql_auto_is_null") != 0;
+        self.env.auto_is_null.set(auto_is_null);
         let switches = vars.named("optimizer_switch");
         self.env.switches.set(Switches::of(switches.as_str()));
         let zone = vars.named("time_zone");

@@ -42,6 +42,8 @@ pub(crate) struct Context {
     pub zone: Zone,
     /// `optimizer_switch`.
     pub switches: Switches,
+    /// `div_precision_increment`.
+    pub div_increment: u8,
     /// How many FLUSH TABLES there had been when the session last looked.
     pub flushes: u64,
     /// If the session has temporary tables: which, by the connection's id and the number of changes of their names. So no two sessions
@@ -287,6 +289,7 @@ pub(crate) mod tests {
             client: Encoding::Utf8,
             zone: Zone::UTC,
             switches: Switches::default(),
+            div_increment: 4,
             flushes: 0,
             temporary: None,
         })

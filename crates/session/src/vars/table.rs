@@ -266,7 +266,7 @@ pub(super) static VARS: &[Def] = &[
         B(true),
         ReadOnly,
     ),
-    def("div_precision_increment", Both, num(0, 30), U(4), Fixed),
+    def("div_precision_increment", Both, num(0, 30), U(4), Free),
     def("end_markers_in_json", Both, BOOL, B(false), Fixed),
     def(
         "enforce_gtid_consistency",
@@ -1049,7 +1049,7 @@ pub(super) static VARS: &[Def] = &[
     def("slow_query_log_file", Global, TEXT, T(""), Free),
     def("socket", Global, TEXT, T(""), ReadOnly),
     def("sort_buffer_size", Both, num(32_768, MAX), U(262_144), Free),
-    def("sql_auto_is_null", Both, BOOL, B(false), Fixed),
+    def("sql_auto_is_null", Both, BOOL, B(false), Free),
     def("sql_big_selects", Both, BOOL, B(true), Free),
     def("sql_buffer_result", Both, BOOL, B(false), Fixed),
     def(

@@ -12,6 +12,7 @@
 //! | `query` | whole queries: WITH, UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select` | SELECT's clauses, bound in MySQL's order |
 //! | `heading` | headings of items without an alias |
+//! | `auto_is_null` | `sql_auto_is_null`: WHERE column IS NULL |
 //! | `heads` | result columns, and types of set operations |
 //! | `into` | INTO: where it may stand, and its variables |
 //! | `group` | ONLY_FULL_GROUP_BY |
@@ -27,6 +28,7 @@
 //! | `updatable` | views that statements write through |
 //! | `several` | UPDATE and DELETE of several tables |
 
+mod auto_is_null;
 mod dml;
 mod duplicates;
 mod from;

@@ -7,7 +7,7 @@ use super::heads::{Head, column_flags};
 use super::scope::{Aliases, Binder, ROW_ID};
 use super::window::Windows;
 use crate::error::{SqlError, SqlResult};
-use crate::expr::bind::by_value;
+use crate::expr::bind::{as_read, by_value};
 use crate::expr::bind::coercion::hold_of;
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
@@ -52,10 +52,13 @@ impl<'p> Binder<'p, '_> {
         {
             *straight = true;
         }
-        let filter = match &s.filter {
+        let mut filter = match &s.filter {
             Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
             None => Vec::new(),
         };
+        for condition in &mut filter {
+            self.find_generated(condition);
+        }
         self.name_windows(s.windows())?;
         self.frame().allow_aggregates = true;
         self.frame().windows.allowed = true;
@@ -332,7 +335,7 @@ impl<'p> Binder<'p, '_> {
             let (id, name) = (f.tables[s].id, f.tables[s].column(c).0.to_string());
             heads.push(self.head(&e, name.clone(), true));
             self.need_star(id, &name);
-            select.push(e);
+            select.push(as_read(e, self.cx.env));
         }
         Ok(())
     }
@@ -340,7 +343,11 @@ impl<'p> Binder<'p, '_> {
     /// What the client is told of a select item.
     pub(super) fn head(&self, e: &Expr, name: String, named: bool) -> Head {
         let f = self.frames.last().expect("a block is being bound");
-        if let ExprKind::Column { source, column, .. } = e.kind
+        let of = match &e.kind {
+            ExprKind::Padded(column) => column,
+            _ => e,
+        };
+        if let ExprKind::Column { source, column, .. } = of.kind
             && let Some(s) = f.tables.iter().find(|t| t.id == source)
         {
             let own = s.column(column).0;

@@ -74,6 +74,10 @@ pub struct SessionEnv {
     pub client: Cell<Encoding>,
     /// `optimizer_switch`.
     pub switches: Cell<Switches>,
+    /// `sql_auto_is_null`.
+    pub auto_is_null: Cell<bool>,
+    /// The number that the last INSERT made for an AUTO_INCREMENT column; 0 once `IS NULL` has found it.
+    pub generated: Cell<u64>,
     /// `foreign_key_checks`.
     pub foreign_key_checks: Cell<bool>,
     /// LAST_INSERT_ID().
@@ -138,6 +142,10 @@ const VARIABLES_SHARE: usize = 4;
 const LONGEST_BYTES: u64 = 1 << 30;
 
 impl SessionEnv {
+    /// What `IS NULL` finds of an AUTO_INCREMENT column: nothing (0), or the number made last; `None` if it is what it says.
+    pub fn found_by_null(&self) -> Option<u64> {
+        self.auto_is_null.get().then(|| self.generated.get())
+    }
     /// The environment that definitions are bound in, and columns computed: nobody's, and the same everywhere. It is not strict, knows no
     /// clock, and takes what is a date in any mode.
     pub fn of_definitions() -> SessionEnv {
@@ -160,6 +168,8 @@ impl SessionEnv {
             names: Cell::new(locale::ENGLISH),
             client: Cell::default(),
             switches: Cell::default(),
+            auto_is_null: Cell::default(),
+            generated: Cell::default(),
             foreign_key_checks: Cell::default(),
             last_insert_id: Cell::default(),
             row_count: Cell::default(),
@@ -307,6 +317,8 @@ pub(crate) mod tests {
             names: Cell::new(locale::ENGLISH),
             client: Cell::default(),
             switches: Cell::default(),
+            auto_is_null: Cell::default(),
+            generated: Cell::default(),
             foreign_key_checks: Cell::new(true),
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),

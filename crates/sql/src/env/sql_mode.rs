@@ -57,6 +57,8 @@ const NO_ZERO_DATE: u64 = 1 << 24;
 const ERROR_FOR_DIVISION_BY_ZERO: u64 = 1 << 26;
 const TRADITIONAL: u64 = 1 << 27;
 const HIGH_NOT_PRECEDENCE: u64 = 1 << 29;
+const PAD_CHAR_TO_FULL_LENGTH: u64 = 1 << 31;
+const TIME_TRUNCATE_FRACTIONAL: u64 = 1 << 32;
 /// An unknown ENGINE is an error.
 pub const NO_ENGINE_SUBSTITUTION: u64 = 1 << 30;
 
@@ -77,7 +79,9 @@ const SUPPORTED: u64 = REAL_AS_FLOAT
     | NO_ZERO_DATE
     | ERROR_FOR_DIVISION_BY_ZERO
     | TRADITIONAL
-    | NO_ENGINE_SUBSTITUTION;
+    | NO_ENGINE_SUBSTITUTION
+    | PAD_CHAR_TO_FULL_LENGTH
+    | TIME_TRUNCATE_FRACTIONAL;
 
 /// A mode of MySQL 5.7 and MariaDB that their dumps set before each routine, trigger and event: MySQL 8 has no more of it than what it
 /// asked for, that GRANT makes no accounts.
@@ -162,6 +166,8 @@ pub fn flags(bits: u64) -> SqlMode {
         ignore_space: has(IGNORE_SPACE),
         no_auto_value_on_zero: has(NO_AUTO_VALUE_ON_ZERO),
         only_full_group_by: has(ONLY_FULL_GROUP_BY),
+        pad_char: has(PAD_CHAR_TO_FULL_LENGTH),
+        truncate_fractions: has(TIME_TRUNCATE_FRACTIONAL),
     }
 }
 

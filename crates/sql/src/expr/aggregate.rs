@@ -9,7 +9,6 @@ use super::{EvalContext, Expr, func};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::row::{encode_sort_value, values_of};
-use crate::types::derive::DIV_INCREMENT;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::json::{self, Json};
 use crate::value::{Decimal, Value, conform};
@@ -66,8 +65,13 @@ impl AggregateKind {
 /// Longest result of GROUP_CONCAT unless `group_concat_max_len` says otherwise.
 const GROUP_CONCAT_MAX_LEN: usize = 1024;
 
-/// Result type of an aggregate.
-pub(super) fn result_type(kind: AggregateKind, args: &[Expr], collation: Collation) -> SqlType {
+/// Result type of an aggregate. `increment`: the digits that division adds after the point.
+pub(super) fn result_type(
+    kind: AggregateKind,
+    args: &[Expr],
+    collation: Collation,
+    increment: u8,
+) -> SqlType {
     let exact =
         |t: &SqlType| t.is_integer() || t.base == BaseType::Decimal || t.base == BaseType::Null;
     let scale = |t: &SqlType| {
@@ -82,7 +86,7 @@ pub(super) fn result_type(kind: AggregateKind, args: &[Expr], collation: Collati
             SqlType::decimal(t.integer_digits() + 22 + scale(t) as u32, scale(t))
         }
         (K::Avg, Some(t)) if exact(t) => {
-            let s = scale(t) + DIV_INCREMENT;
+            let s = scale(t) + increment;
             SqlType::decimal(t.integer_digits() + s as u32, s)
         }
         (K::Min | K::Max | K::AnyValue, Some(t)) => t.clone().computed(),
@@ -627,7 +631,7 @@ impl Accumulator {
                     (_, Sum::Double(v)) => Value::Double(*v / *n as f64),
                     (_, s) => s
                         .decimal()
-                        .checked_div(Decimal::from(*n), DIV_INCREMENT as u32)
+                        .checked_div(Decimal::from(*n), session.div_increment.get().into())
                         .map_or(Value::Null, Value::Decimal),
                 };
                 conform(v, &spec.ty)

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::{SqlError, SqlResult};
-use crate::types::Family as F;
+use crate::types::collation::char_count;
+use crate::types::{Family as F, SqlType};
 use crate::value::family::{beside, beside_float};
 use crate::value::{Value, cast, conform, member_number, number_of_text, write_text};
 
@@ -14,6 +15,17 @@ fn truth_value(t: Option<bool>) -> Value<'static> {
         Some(b) => Value::bool(b),
         None => Value::Null,
     }
+}
+
+/// A text with blanks to a CHAR's full length.
+fn padded<'a>(v: Value<'a>, ty: &SqlType) -> Value<'a> {
+    let Value::Bytes(mut text) = v else { return v };
+    let missing = (ty.length as usize).saturating_sub(char_count(&text));
+    if missing > 0 {
+        let text = text.to_mut();
+        text.resize(text.len() + missing, b' ');
+    }
+    Value::Bytes(text)
 }
 
 impl Expr {
@@ -118,6 +130,7 @@ impl Expr {
                 return cast(v, &self.ty, cx.session);
             }
             K::Collate(a) => return a.eval(cx),
+            K::Padded(a) => padded(a.eval(cx)?, &self.ty),
             K::EnumIndex(a) => match a.eval(cx)? {
                 Value::Null => Value::Null,
                 v => member_number(&v.to_text(), &a.ty).unwrap_or(v),

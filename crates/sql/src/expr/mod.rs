@@ -163,6 +163,8 @@ pub enum ExprKind {
     Cast(Box<Expr>),
     /// The operand with another collation (the expression's type has it).
     Collate(Box<Expr>),
+    /// A CHAR column with blanks to its full length (PAD_CHAR_TO_FULL_LENGTH).
+    Padded(Box<Expr>),
     /// An ENUM's position, for arithmetic and comparisons with numbers.
     EnumIndex(Box<Expr>),
     /// An ENUM compared with a parameter: its position if that turns out to be a number, else its text.
@@ -418,6 +420,7 @@ impl Expr {
             | K::BitNot(e)
             | K::Cast(e)
             | K::Collate(e)
+            | K::Padded(e)
             | K::EnumIndex(e)
             | K::Beside(e, _)
             | K::Extract(e, _)
@@ -468,6 +471,7 @@ impl Expr {
             | K::BitNot(e)
             | K::Cast(e)
             | K::Collate(e)
+            | K::Padded(e)
             | K::EnumIndex(e)
             | K::Beside(e, _)
             | K::Extract(e, _)

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 use super::{ArithmeticOp, BitOp, EvalContext, Expr, kinds};
 use crate::error::{SqlError, SqlResult};
-use crate::types::derive::DIV_INCREMENT;
 use crate::types::{BaseType, Category, Collation};
 use crate::value::convert::exact_integer;
 use crate::value::{Decimal, Value, number_of_text, truncated};
@@ -111,7 +110,7 @@ fn compute<'a>(
         O::Sub => x.checked_sub(y),
         O::Mul => x.checked_mul(y),
         _ if y.is_zero() => return division_by_zero(cx),
-        O::Div => x.checked_div(y, DIV_INCREMENT as u32),
+        O::Div => x.checked_div(y, cx.session.div_increment.get().into()),
         O::Mod => x.checked_rem(y),
         O::IntDiv => {
             let q = x.checked_div_int(y).and_then(Decimal::to_i128);

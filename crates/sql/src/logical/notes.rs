@@ -29,6 +29,8 @@ pub struct Notes {
     pub locks_reads: Option<bool>,
     /// Which stored programs it goes by ([`crate::env::Services::programs`]), if it calls any.
     pub programs: Option<u64>,
+    /// What an AUTO_INCREMENT column that `IS NULL` was taken to be ([`crate::env::SessionEnv::found_by_null`]), if there is one.
+    pub auto_is_null: Option<Option<u64>>,
     /// Whether it reads virtual tables, which tell what there is at the moment.
     pub lists: bool,
 }

@@ -74,6 +74,8 @@ pub fn column_of(e: &Expr, source: usize) -> Option<usize> {
         } if *s == source => Some(*column),
         // An ENUM's index has its order, and finds it by position as well as by text.
         ExprKind::EnumIndex(inner) => column_of(inner, source),
+        // What blanks there are at the end is nothing to its collation.
+        ExprKind::Padded(inner) if inner.ty.collation.pads() => column_of(inner, source),
         ExprKind::EnumBeside(args) => column_of(&args[0], source),
         _ => None,
     }
@@ -161,6 +163,7 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
         ExprKind::Like(l) => {
             let c = column_of(&l.value, source)?;
             (!l.negated
+                && !matches!(l.value.kind, ExprKind::Padded(_))
                 && l.escape == Some('\\')
                 && !l.value.ty.is_enumerated()
                 && l.value.ty.is_string()

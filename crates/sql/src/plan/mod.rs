@@ -388,6 +388,18 @@ impl Plan {
         self.notes.param_types.iter().all(fits)
             && self.notes.text_params.iter().all(text)
             && (self.notes.variable_types.is_empty() || self.fits_variables(env))
+            && self.finds_generated(env)
+    }
+    /// Whether what it takes an AUTO_INCREMENT column that IS NULL to be is what that is now.
+    #[inline]
+    fn finds_generated(&self, env: &SessionEnv) -> bool {
+        let noted = self.notes.auto_is_null;
+        noted.is_none_or(|n| n == env.found_by_null())
+    }
+    /// Whether it looks for the number that the last INSERT made by `IS NULL`, which is done once.
+    #[inline]
+    pub fn looks_for_generated(&self) -> bool {
+        self.notes.auto_is_null.flatten().is_some_and(|id| id > 0)
     }
     fn fits_variables(&self, env: &SessionEnv) -> bool {
         let vars = env.user_vars.borrow();

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use super::{BaseType, Charset, Collation, Compares, Counts, SqlType};
 use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 
-/// Digits that division adds after the point (`div_precision_increment`).
+/// Digits that division adds after the point, unless `div_precision_increment` says otherwise.
 pub const DIV_INCREMENT: u8 = 4;
 
 /// Arithmetic operators.
@@ -57,8 +57,8 @@ fn decimal(integer_digits: u32, scale: u32, unsigned: bool) -> SqlType {
     }
 }
 
-/// Type of `a op b`.
-pub fn arithmetic(op: ArithmeticOp, a: &SqlType, b: &SqlType) -> SqlType {
+/// Type of `a op b`. `increment`: the digits that division adds after the point.
+pub fn arithmetic(op: ArithmeticOp, a: &SqlType, b: &SqlType, increment: u8) -> SqlType {
     use ArithmeticOp as O;
     let unsigned_int = (a.unsigned && a.is_integer()) || (b.unsigned && b.is_integer());
     let unsigned = if op == O::Mod {
@@ -81,7 +81,7 @@ pub fn arithmetic(op: ArithmeticOp, a: &SqlType, b: &SqlType) -> SqlType {
     let (ia, ib) = (a.integer_digits(), b.integer_digits());
     let (sa, sb) = (scale(a), scale(b));
     match op {
-        O::Div => decimal(ia + sb, sa + DIV_INCREMENT as u32, a.unsigned && b.unsigned),
+        O::Div => decimal(ia + sb, sa + increment as u32, a.unsigned && b.unsigned),
         _ if class == Class::Integer => integer(unsigned),
         O::Add | O::Sub => decimal(ia.max(ib) + 1, sa.max(sb), false),
         O::Mul => decimal(ia + ib, sa + sb, false),
@@ -353,7 +353,7 @@ mod tests {
             (Mod, &dec, &int, "decimal(10,2)"),
         ] {
             assert_eq!(
-                arithmetic(op, a, b).column_type(),
+                arithmetic(op, a, b, DIV_INCREMENT).column_type(),
                 want,
                 "{op:?} {} {}",
                 a.column_type(),

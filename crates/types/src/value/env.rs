@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use super::time::truncate_micros;
 use super::{DateTime, Zone};
+use crate::types::derive::DIV_INCREMENT;
 use crate::error::{ConditionItems, SqlError, SqlResult, SqlState, state_of};
 
 /// Severity of a diagnostic.
@@ -80,6 +81,10 @@ pub struct SqlMode {
     pub no_auto_value_on_zero: bool,
     /// ONLY_FULL_GROUP_BY.
     pub only_full_group_by: bool,
+    /// PAD_CHAR_TO_FULL_LENGTH.
+    pub pad_char: bool,
+    /// TIME_TRUNCATE_FRACTIONAL.
+    pub truncate_fractions: bool,
 }
 
 /// Clock, zone, sql_mode and warnings of the statement that converts. Single-threaded interior mutability: a session runs one
@@ -92,6 +97,8 @@ pub struct ConversionEnv {
     pub zone: Cell<Zone>,
     /// sql_mode.
     pub sql_mode: Cell<SqlMode>,
+    /// Digits that division adds after the point (`div_precision_increment`).
+    pub div_increment: Cell<u8>,
     /// Whether the current statement writes in strict mode: what its expressions would warn of is an error then.
     pub strict_write: Cell<bool>,
     /// Warnings of the current statement.
@@ -104,6 +111,7 @@ impl Default for ConversionEnv {
             now: Cell::default(),
             zone: Cell::new(Zone::UTC),
             sql_mode: Cell::new(SqlMode::DEFAULT),
+            div_increment: Cell::new(DIV_INCREMENT),
             strict_write: Cell::default(),
             diagnostics: RefCell::default(),
         }
@@ -137,6 +145,8 @@ impl SqlMode {
         ignore_space: false,
         no_auto_value_on_zero: false,
         only_full_group_by: true,
+        pad_char: false,
+        truncate_fractions: false,
     };
 }
 

@@ -4,6 +4,7 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
+use super::env::SqlMode;
 use super::zone::{Moment, Zone};
 
 /// Largest TIME, 838:59:59, in microseconds.
@@ -83,6 +84,14 @@ pub fn round_micros(micros: i64, fsp: u8) -> i64 {
         (micros + half) / unit * unit
     } else {
         (micros - half) / unit * unit
+    }
+}
+
+/// `micros` as a value of `fsp` digits after the second is made of it: rounded, or cut under TIME_TRUNCATE_FRACTIONAL.
+pub fn fitted_micros(micros: i64, fsp: u8, mode: SqlMode) -> i64 {
+    match mode.truncate_fractions {
+        true => truncate_micros(micros, fsp),
+        false => round_micros(micros, fsp),
     }
 }
 
@@ -351,6 +360,16 @@ impl DateTime {
             s.rem_euclid(86_400) * MICROS + micro as i64,
         )?;
         Some(DateTime { later, ..at })
+    }
+    /// As a value of `fsp` digits after the second is made of it: rounded, or cut under TIME_TRUNCATE_FRACTIONAL; `None` beyond the calendar.
+    pub fn fitted(self, fsp: u8, mode: SqlMode) -> Option<DateTime> {
+        match mode.truncate_fractions {
+            true => {
+                let micro = truncate_micros(self.micro as i64, fsp) as u32;
+                Some(DateTime { micro, ..self })
+            }
+            false => self.round(fsp),
+        }
     }
     /// Rounded half up to `fsp` digits after the second; `None` beyond the calendar.
     pub fn round(self, fsp: u8) -> Option<DateTime> {

@@ -66,6 +66,7 @@ fn context(facts: &Facts, env: &SessionEnv, def: &ProgramDef) -> Arc<Context> {
         client: env.client.get(),
         zone: env.zone.get(),
         switches: env.switches.get(),
+        div_increment: env.div_increment.get(),
         flushes: flushes.load(std::sync::atomic::Ordering::Relaxed),
         temporary: env.temporary.names().map(|n| (env.connection_id, n)),
     })
@@ -357,6 +358,7 @@ impl Host for Inner<'_> {
             client: env.client.get(),
             zone: now.zone,
             switches: now.switches,
+            div_increment: now.div_increment,
             flushes: now.flushes,
             temporary: now.temporary,
         });

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 
 use super::Scope;
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
 use crate::types::collation::char_count;
@@ -25,11 +26,22 @@ pub fn unknown_column(qualifier: &[&str], name: &str, clause: &str) -> SqlError 
 /// A column.
 pub(super) fn column(c: &ast::ColumnRef, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let name = c.name();
-    match (c.database(), c.table()) {
+    let found = match (c.database(), c.table()) {
         (_, None) => scope.column(&[], name),
         (None, Some(table)) => scope.column(&[table.as_str()], name),
         (Some(database), Some(table)) => scope.column(&[database.as_str(), table.as_str()], name),
+    }?;
+    Ok(as_read(found, scope.session()))
+}
+
+/// A column as sql_mode has it read: CHAR with blanks to its full length under PAD_CHAR_TO_FULL_LENGTH.
+pub(crate) fn as_read(column: Expr, session: &SessionEnv) -> Expr {
+    let is_char = column.ty.base == BaseType::Char;
+    if !is_char || !session.sql_mode.get().pad_char {
+        return column;
     }
+    let (ty, nullable) = (column.ty.clone(), column.nullable);
+    Expr::new(ExprKind::Padded(Box::new(column)), ty, nullable)
 }
 
 /// `@@name`, `@@scope.name`.

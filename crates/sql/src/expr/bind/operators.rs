@@ -12,7 +12,8 @@ use super::{
 };
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{ArithmeticOp, BitOp, CompareOp, Expr, ExprKind, Func};
-use crate::types::{BaseType, SqlType, derive};
+use crate::types::derive::{self, DIV_INCREMENT};
+use crate::types::{BaseType, SqlType};
 use crate::value::{Decimal, Value};
 
 /// `all of them`, flattened.
@@ -113,7 +114,7 @@ fn combine(op: ast::BinaryOp, mut a: Expr, mut b: Expr, scope: &mut dyn Scope) -
     let math = |m, mut a, mut b, scope: &mut dyn Scope| {
         by_value(&mut a, scope);
         by_value(&mut b, scope);
-        arithmetic(m, a, b)
+        computed(m, a, b, scope.session().div_increment.get())
     };
     Ok(match op {
         B::And => and(vec![a, b]),
@@ -173,8 +174,13 @@ pub(super) fn assignment(a: &ast::Assign, scope: &mut dyn Scope) -> SqlResult<Ex
     Ok(Expr::new(kind, ty, nullable))
 }
 
-/// `a op b` in arithmetic.
-pub(crate) fn arithmetic(op: ArithmeticOp, mut a: Expr, mut b: Expr) -> Expr {
+/// `a op b` in arithmetic, where that is no division of the statement's own.
+pub(crate) fn arithmetic(op: ArithmeticOp, a: Expr, b: Expr) -> Expr {
+    computed(op, a, b, DIV_INCREMENT)
+}
+
+/// `a op b` in arithmetic; a quotient has `increment` digits after the point more than `a`.
+fn computed(op: ArithmeticOp, mut a: Expr, mut b: Expr, increment: u8) -> Expr {
     for e in [&mut a, &mut b] {
         as_number(e);
     }
@@ -193,7 +199,7 @@ pub(crate) fn arithmetic(op: ArithmeticOp, mut a: Expr, mut b: Expr) -> Expr {
         (false, true) => b.ty = free(&a),
         (false, false) => {}
     }
-    let ty = derive::arithmetic(op, &a.ty, &b.ty);
+    let ty = derive::arithmetic(op, &a.ty, &b.ty, increment);
     let divides = matches!(
         op,
         ArithmeticOp::Div | ArithmeticOp::IntDiv | ArithmeticOp::Mod
@@ -232,7 +238,9 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
                     return Ok(Expr::literal(v, SqlType::decimal(19, 0)));
                 }
                 _ if e.ty.is_integer() => SqlType::bigint(),
-                _ if e.ty.is_temporal() => derive::arithmetic(ArithmeticOp::Sub, &e.ty, &e.ty),
+                _ if e.ty.is_temporal() => {
+                    derive::arithmetic(ArithmeticOp::Sub, &e.ty, &e.ty, DIV_INCREMENT)
+                },
                 _ => SqlType::double(),
             };
             Expr::new(ExprKind::Negate(Box::new(e)), ty, nullable)

@@ -58,7 +58,7 @@ pub(super) fn assign<'a>(
         }
         return Ok(Value::Date(d.date));
     }
-    let Some(d) = d.round(ty.decimals) else {
+    let Some(d) = d.fitted(ty.decimals, cx.session.sql_mode.get()) else {
         cx.incorrect(1292, kind, &value, column)?;
         return Ok(zero);
     };
@@ -98,7 +98,7 @@ pub(super) fn cast<'a>(
             if ty.base == BaseType::Date {
                 Some(d)
             } else {
-                d.round(ty.decimals)
+                d.fitted(ty.decimals, session.sql_mode.get())
             }
         });
     Ok(match good {

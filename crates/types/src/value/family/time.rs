@@ -3,7 +3,7 @@
 use super::super::assign::{StoreContext, Target};
 use super::super::cast::truncated;
 use super::super::env::ConversionEnv;
-use super::super::time::{Time, round_micros, truncate_micros};
+use super::super::time::{Time, fitted_micros, truncate_micros};
 use super::super::{Value, parse_time};
 use super::Lookup;
 use crate::error::SqlResult;
@@ -56,7 +56,11 @@ pub(super) fn assign<'a>(
         cx.incorrect(1292, "time", &value, column)?;
         return Ok(Value::Time(Time::default()));
     };
-    let (t, clamped) = Time::clamped(round_micros(t.micros, column.ty.decimals));
+    let (t, clamped) = Time::clamped(fitted_micros(
+        t.micros,
+        column.ty.decimals,
+        cx.session.sql_mode.get(),
+    ));
     if clamped {
         cx.out_of_range(column)?;
     }
@@ -69,7 +73,10 @@ pub(super) fn cast<'a>(
     session: &ConversionEnv,
 ) -> SqlResult<Value<'a>> {
     Ok(match value.to_time() {
-        Some(t) => Value::Time(Time::clamped(round_micros(t.micros, ty.decimals)).0),
+        Some(t) => {
+            let micros = fitted_micros(t.micros, ty.decimals, session.sql_mode.get());
+            Value::Time(Time::clamped(micros).0)
+        }
         None => {
             truncated(session, "time", &value)?;
             Value::Null
