@@ -26,6 +26,8 @@ SAME = [
     (r"^(?:/\*!50100 | {1,2})?(\(?(?:SUB| )?PARTITION.*?)(?: \*/)?$", lambda m: m[1].replace("`", "").strip()),
     # A note for each table.
     (r"^Note\t1051\tUnknown table '([^'.]+\.[^']*?)'$", lambda m: "\n".join(f"Note\t1051\tUnknown table '{t}'" for t in m[1].split(","))),
+    # The same of tables that a statement both changes and reads: MySQL's words.
+    (r"Table '(\w+)' is specified twice, both as a target for '\w+' and as a separate source for data", r"You can't specify target table '\1' for update in FROM clause"),
     # Names: MySQL 8 tells a key with its table, MariaDB a column with its.
     (r"(Duplicate entry '.*' for key ')\w+\.", r"\1"),
     (r"(for (?:CAST to|column) )`\w+`\.`\w+`\.`(\w+)`", r"\1'\2'"),
@@ -90,10 +92,25 @@ FAILED = re.compile(r"At line \d+: query '(.*?)' (?:failed(?: with wrong errno)?
                     re.S)
 
 
+UNKNOWN_TABLES = re.compile(r"(?:^Note\t1051\tUnknown table '[^']*'\n)+", re.M)
+# MariaDB's one note of all tables that aren't there is cut off here.
+NAMES_CHARACTERS = 100
+
+
+def told_in_one(notes):
+    """The notes of tables that aren't there, without those that MariaDB's one note has no room for."""
+    names = re.findall(r"'([^']*)'", notes[0])
+    if len(",".join(names)) >= NAMES_CHARACTERS:
+        fits = NAMES_CHARACTERS - len("...")
+        names = [name for n, name in enumerate(names) if len(",".join(names[: n + 1])) <= fits and not name.endswith("...")]
+    return "".join(f"Note\t1051\tUnknown table '{name}'\n" for name in names)
+
+
 def normal(text):
     """The lines of an output in the form that both are compared in."""
     for pattern, to in SAME:
         text = pattern.sub(to, text)
+    text = UNKNOWN_TABLES.sub(told_in_one, text)
     lines, plan, columns, warnings = [], False, 0, 0
     for line in text.split("\n"):
         if EXPLAINED.match(line):
