@@ -9,6 +9,8 @@ mod check;
 mod engine;
 mod generate;
 mod query;
+#[path = "../random_statements/mod.rs"]
+mod random_statements;
 #[path = "../support/rng.rs"]
 mod rng;
 mod schema;

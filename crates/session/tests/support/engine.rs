@@ -18,16 +18,27 @@ pub type Row = Vec<Option<Vec<u8>>>;
 pub struct Outcome {
     /// One letter a column, empty where there is no result set: see [`letter`].
     pub types: String,
+    pub columns: Vec<Column>,
     pub rows: Vec<Row>,
     pub affected: u64,
     pub last_insert_id: u64,
     pub warnings: u16,
 }
 
+/// What a result set says of a column besides its letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    /// Digits after the point, as the protocol tells them.
+    pub decimals: u8,
+}
+
 /// How it failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub code: u16,
+    /// SQLSTATE.
+    pub state: String,
     pub message: String,
 }
 
@@ -62,6 +73,7 @@ impl ResultSink for Collect {
         // Of several results the first says what the types are.
         if self.outcome.types.is_empty() {
             self.outcome.types = self.columns.iter().map(letter).collect();
+            self.outcome.columns = columns.iter().map(column).collect();
         }
         Ok(())
     }
@@ -92,9 +104,17 @@ impl Engine for Embedded {
             Ok(()) => Ok(sink.outcome),
             Err(e) => Err(Failure {
                 code: e.code,
+                state: e.state.to_string(),
                 message: e.message,
             }),
         }
+    }
+}
+
+fn column(column: &ColumnMeta) -> Column {
+    Column {
+        name: column.name.clone(),
+        decimals: column.ty.decimals,
     }
 }
 
@@ -181,6 +201,13 @@ fn wire_letter(column: &mysql::Column) -> char {
     }
 }
 
+fn wire_column(column: &mysql::Column) -> Column {
+    Column {
+        name: column.name_str().into_owned(),
+        decimals: column.decimals(),
+    }
+}
+
 /// A connection to a server.
 pub struct Peer {
     conn: mysql::Conn,
@@ -229,6 +256,7 @@ impl Engine for Peer {
         let failure = |e: mysql::Error| match e {
             mysql::Error::MySqlError(e) => Failure {
                 code: e.code,
+                state: e.state,
                 message: e.message,
             },
             e => panic!("{sql}: {e}"),
@@ -237,6 +265,7 @@ impl Engine for Peer {
         let mut answer = self.conn.query_iter(&sql).map_err(failure)?;
         let mut outcome = Outcome {
             types: answer.columns().as_ref().iter().map(wire_letter).collect(),
+            columns: answer.columns().as_ref().iter().map(wire_column).collect(),
             ..Outcome::default()
         };
         let cell = |v: mysql::Value| match v {

@@ -1,0 +1,59 @@
+//! Texts of errors and warnings without what MariaDB only words otherwise.
+
+/// What is said otherwise, and how it is compared.
+const SAME: &[(&str, &str)] = &[
+    ("utf8mb4_uca1400_nopad_ai_ci", "utf8mb4_0900_ai_ci"),
+    ("utf8mb4_nopad_bin", "utf8mb4_0900_bin"),
+    ("MariaDB", "MySQL"),
+    (
+        "Incorrect DECIMAL value",
+        "Truncated incorrect DECIMAL value",
+    ),
+    ("in 'field list'", "in 'SELECT'"),
+    (
+        "Truncated incorrect DECIMAL value",
+        "Truncated incorrect DOUBLE value",
+    ),
+    (
+        "Truncated incorrect INTEGER value",
+        "Truncated incorrect DOUBLE value",
+    ),
+];
+
+/// The text in the form that is compared: names without their table's and database's, one sort of quotes.
+pub fn plain(text: &str) -> String {
+    let mut text = text.replace('`', "'").replace("'.'", ".");
+    for (theirs, ours) in SAME {
+        text = text.replace(theirs, ours);
+    }
+    text = unqualified(&text);
+    text.trim_end_matches('.').to_string()
+}
+
+/// `'rs.t0.c'` and `'t0.c'` as `'c'`.
+fn unqualified(text: &str) -> String {
+    let parts = text.split('\'').enumerate();
+    let part = |(n, p): (usize, &str)| {
+        let name = |s: &str| !s.is_empty() && s.chars().all(|c| c.is_alphanumeric() || c == '_');
+        let named = n % 2 == 1 && p.contains('.') && p.split('.').all(name);
+        let numeric = p.chars().all(|c| c.is_ascii_digit() || c == '.');
+        if named && !numeric {
+            p.rsplit('.').next().unwrap_or(p).to_string()
+        } else {
+            p.to_string()
+        }
+    };
+    parts.map(part).collect::<Vec<_>>().join("'")
+}
+
+/// MariaDB's numbers of errors that MySQL 8 has another for.
+const CODES: &[(&str, &str)] = &[
+    // A CHECK constraint is violated.
+    ("4025", "3819"),
+];
+
+/// The code in MySQL's numbers.
+pub fn same_code(code: &str) -> &str {
+    let found = CODES.iter().find(|(theirs, _)| *theirs == code);
+    found.map_or(code, |(_, ours)| ours)
+}

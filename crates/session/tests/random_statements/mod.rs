@@ -1,0 +1,205 @@
+//! Random statements of every sort, and programs, from a grammar (`grammar/`). A script begins in an empty database, makes tables and goes on
+//! with what the grammar has. In `cargo test` it runs twice, as plain statements and as prepared ones: both answer the same, and neither an
+//! internal error. With a peer (`scripts/random-statements`) each statement is to give MariaDB's rows, types, warnings and errors, but for what
+//! `known.txt` gives the reason of. What differs is reduced to a script of a few statements.
+//!
+//! `MILLPOND_RANDOM_STATEMENTS` sets the number of statements (default 400), `MILLPOND_RANDOM_SEED` repeats a run, `MILLPOND_RANDOM_PEER` is a
+//! peer's URL, `MILLPOND_RANDOM_RULE` is the rule to begin with in the place of `statement`.
+
+mod compare;
+mod grammar;
+mod known;
+mod messages;
+mod reduce;
+mod text;
+mod twins;
+mod world;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use compare::Difference;
+use grammar::Grammar;
+use known::Known;
+use text::Text;
+use twins::Twins;
+use world::World;
+
+use crate::env;
+
+/// Statements of one script, behind those that make its tables.
+const A_SCRIPT: u64 = 30;
+/// Attempts at a definition of a table that works.
+const TABLE_ATTEMPTS: u32 = 8;
+/// Differences of one sort that are reduced; the rest are counted.
+const REDUCED: u64 = 3;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/random_statements")
+}
+
+/// A run's counts.
+#[derive(Default)]
+struct Tally {
+    statements: u64,
+    failed: u64,
+    different: u64,
+    known: u64,
+    sorts: BTreeMap<String, u64>,
+}
+
+#[test]
+fn random_statements_agree() {
+    let count = env("MILLPOND_RANDOM_STATEMENTS", 400);
+    let seed = env("MILLPOND_RANDOM_SEED", 1);
+    println!("MILLPOND_RANDOM_SEED={seed} MILLPOND_RANDOM_STATEMENTS={count}");
+    let start = std::env::var("MILLPOND_RANDOM_RULE").unwrap_or("statement".into());
+    let grammar = Grammar::read(&folder().join("grammar"));
+    let text = std::fs::read_to_string(folder().join("known.txt")).expect("the known differences");
+    let known = Known::parse(&text);
+    let mut twins = Twins::new();
+    let mut tally = Tally::default();
+    let mut script = 0;
+    while tally.statements < count {
+        let world = World::new(&grammar, seed.wrapping_mul(1_000_003).wrapping_add(script));
+        one_script(world, &start, &mut twins, &known, &mut tally);
+        script += 1;
+    }
+    println!(
+        "{} statements, {} of them errors: {} differ, {} as they should",
+        tally.statements, tally.failed, tally.different, tally.known
+    );
+    for (sort, n) in &tally.sorts {
+        println!("{n:6} {sort}");
+    }
+    if std::env::var_os("MILLPOND_RANDOM_KNOWN").is_some() {
+        for (n, because) in known.counts() {
+            println!("{n:6} {because}");
+        }
+    }
+    assert_eq!(tally.different, 0, "differences");
+    // Else the grammar no longer makes statements that mean something.
+    assert!(tally.failed * 2 < tally.statements, "most statements fail");
+}
+
+fn one_script(
+    mut world: World<'_>,
+    start: &str,
+    twins: &mut Twins,
+    known: &Known,
+    tally: &mut Tally,
+) {
+    twins.begin();
+    let mut before: Vec<Text> = Vec::new();
+    let filled = ["fill_0", "fill_0", "fill_1", "fill_1"];
+    let rules = filled.into_iter().chain((0..A_SCRIPT).map(|_| start));
+    let rules = ["settings", "table_0", "table_1"].into_iter().chain(rules);
+    let mut rules = rules.chain(["look_0", "look_1"]).peekable();
+    let mut attempts = 0;
+    while let Some(&rule) = rules.peek() {
+        let statement = world.statement(rule);
+        let sql = statement.sql();
+        let (failed, difference) = twins.run(&sql, known);
+        tally.statements += 1;
+        tally.failed += u64::from(failed);
+        before.push(statement);
+        // Some definitions are wrong ones: without tables there is little to do.
+        attempts = if failed && rule.starts_with("table_") {
+            attempts + 1
+        } else {
+            0
+        };
+        if attempts == 0 || attempts == TABLE_ATTEMPTS {
+            rules.next();
+        }
+        let upper = sql.to_ascii_uppercase();
+        if ["CREATE", "ALTER", "DROP", "RENAME", "CALL"]
+            .iter()
+            .any(|w| upper.starts_with(w))
+        {
+            world.look(twins.here());
+        }
+        let Some((difference, is_known)) = difference else {
+            continue;
+        };
+        tally.known += u64::from(is_known);
+        if !is_known {
+            report(&before, &difference, twins, known, tally);
+        }
+        let reads = ["SELECT", "SHOW", "DO "]
+            .iter()
+            .any(|w| upper.starts_with(w));
+        if difference.deep() && !reads {
+            return;
+        }
+    }
+}
+
+/// Counts a difference and prints it reduced.
+fn report(
+    script: &[Text],
+    difference: &Difference,
+    twins: &mut Twins,
+    known: &Known,
+    tally: &mut Tally,
+) {
+    tally.different += 1;
+    let sort = sort(difference);
+    let seen = tally.sorts.entry(sort.clone()).or_default();
+    *seen += 1;
+    if *seen > env("MILLPOND_RANDOM_REDUCED", REDUCED) {
+        return;
+    }
+    println!("---- {sort}");
+    let mut last = difference.clone();
+    let mut fails = |script: &[Text]| {
+        twins.begin();
+        let (end, start) = script.split_last().expect("a statement");
+        start.iter().for_each(|s| drop(twins.run(&s.sql(), known)));
+        match twins.run(&end.sql(), known).1 {
+            Some((d, false)) if self::sort(&d) == sort => {
+                last = d;
+                true
+            }
+            _ => false,
+        }
+    };
+    let script = reduce::reduce(
+        script.to_vec(),
+        env("MILLPOND_RANDOM_TRIES", 400) as u32,
+        &mut fails,
+    );
+    for statement in &script {
+        println!("{};", statement.sql().trim());
+    }
+    println!("-- here  {}\n-- there {}", last.here, last.there);
+}
+
+/// What differences are counted by: the aspect, of errors and warnings which, and of types which.
+fn sort(d: &Difference) -> String {
+    let codes = |text: &str| match d.aspect {
+        "error" => text
+            .split(':')
+            .next()
+            .unwrap_or("")
+            .split(' ')
+            .next()
+            .map(String::from),
+        "warnings" | "texts" => {
+            let first = text.split(' ').take(2).collect::<Vec<_>>();
+            Some(first.join(" "))
+        }
+        "types" if text.len() == 1 => Some(text.to_string()),
+        _ => Some(String::new()),
+    };
+    let code = |text: &str| {
+        let code = codes(text).unwrap_or_default();
+        let number = code.parse::<u16>().is_ok();
+        if d.aspect == "error" && !number {
+            "works".to_string()
+        } else {
+            code
+        }
+    };
+    format!("{} {} | {}", d.aspect, code(&d.here), code(&d.there))
+}
