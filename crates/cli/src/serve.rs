@@ -3,7 +3,7 @@
 use crate::settings::{self, EngineArgs, Error, File};
 use millpond_lab::frame::Size;
 use millpond_server::metrics::MetricsServer;
-use millpond_server::{Server, ServerConfig, Tls};
+use millpond_server::{PasswordKey, Server, ServerConfig, Tls};
 use millpond_session::Instance;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -187,17 +187,19 @@ pub fn run(args: &Args) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sets TLS up and listens.
+/// Sets TLS and the key for passwords up, and listens.
 fn start(
     instance: &Instance,
     tcp: Option<SocketAddr>,
     socket: PathBuf,
 ) -> Result<Server<Instance>, Error> {
     let tls = Tls::open(instance).map_err(|e| format!("TLS: {e}"))?;
+    let password_key = PasswordKey::open(instance).map_err(|e| format!("RSA key: {e}"))?;
     let config = ServerConfig {
         tcp,
         socket: Some(socket),
         tls,
+        password_key,
     };
     Ok(Server::start(instance.clone(), &config)?)
 }

@@ -10,6 +10,7 @@
 //! | [`wire`] | packets over a socket |
 //! | `stream` | what packets go over: a socket, or TLS on it |
 //! | [`tls`] | TLS: certificates, settings, a connection's |
+//! | [`password_key`] | the key by which passwords come where there is no TLS |
 //! | `compress` | compressed packets |
 //! | [`proto`] | packets as bytes |
 //! | [`metrics`] | metrics for Prometheus over HTTP |
@@ -27,6 +28,7 @@ mod compress;
 pub mod conn;
 pub mod literal;
 pub mod metrics;
+pub mod password_key;
 pub mod proto;
 pub mod server;
 mod service;
@@ -36,5 +38,6 @@ mod stream;
 pub mod tls;
 pub mod wire;
 
+pub use password_key::PasswordKey;
 pub use server::{Server, ServerConfig};
 pub use tls::Tls;

@@ -8,6 +8,7 @@
 
 use crate::backend::Backend;
 use crate::conn::{self, Peer};
+use crate::password_key::PasswordKey;
 use crate::proto::response;
 use crate::service::Service;
 use crate::tls::Tls;
@@ -47,6 +48,8 @@ pub struct ServerConfig {
     pub socket: Option<PathBuf>,
     /// What connections may be secured by.
     pub tls: Option<Arc<Tls>>,
+    /// What passwords may be encrypted by on connections without TLS.
+    pub password_key: Option<Arc<PasswordKey>>,
 }
 
 /// What connections share.
@@ -83,7 +86,7 @@ impl<B: Backend> Server<B> {
             check_listen(&backend, addr, config.tls.is_some())?;
         }
         let shared = Arc::new(Shared {
-            service: Service::new(backend, config.tls.clone()),
+            service: Service::new(backend, config.tls.clone(), config.password_key.clone()),
             connections: Mutex::default(),
             ended: Condvar::new(),
         });

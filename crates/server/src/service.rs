@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::password_key::PasswordKey;
 use crate::tls::Tls;
 
 /// The database, and whether the server goes on.
@@ -11,15 +12,22 @@ pub(crate) struct Service<B> {
     pub backend: B,
     /// What connections may be secured by.
     pub tls: Option<Arc<Tls>>,
+    /// What passwords may be encrypted by where they aren't.
+    pub password_key: Option<Arc<PasswordKey>>,
     stopping: AtomicBool,
 }
 
 impl<B> Service<B> {
     /// One that goes on.
-    pub fn new(backend: B, tls: Option<Arc<Tls>>) -> Service<B> {
+    pub fn new(
+        backend: B,
+        tls: Option<Arc<Tls>>,
+        password_key: Option<Arc<PasswordKey>>,
+    ) -> Service<B> {
         Service {
             backend,
             tls,
+            password_key,
             stopping: AtomicBool::new(false),
         }
     }

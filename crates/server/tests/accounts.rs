@@ -1,9 +1,10 @@
 //! Accounts, as clients meet them: logins by each plugin, what is allowed, roles, definers, passwords, restarts.
 
-use millpond_server::{Server, ServerConfig};
+use millpond_server::{PasswordKey, Server, ServerConfig};
 use millpond_session::{Instance, InstanceOptions};
 use mysql::prelude::Queryable;
-use mysql::{Conn, Error, OptsBuilder, Row};
+use mysql::{ChangeUserOpts, Conn, Error, OptsBuilder, Row};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -11,6 +12,8 @@ use std::time::Duration;
 /// A server and its data directory.
 struct Db {
     dir: PathBuf,
+    /// Whether it has a key that passwords may be encrypted by.
+    key: bool,
     running: Option<(Instance, Server<Instance>)>,
 }
 
@@ -21,26 +24,40 @@ impl Db {
         let dir =
             std::env::temp_dir().join(format!("millpond-accounts-{}-{n}", std::process::id()));
         std::fs::create_dir(&dir).unwrap();
-        let mut db = Db { dir, running: None };
+        let mut db = Db {
+            dir,
+            key: false,
+            running: None,
+        };
         db.open();
         db
     }
 
-    fn open(&mut self) {
+    /// The database without its server.
+    fn instance_alone(&self) -> Instance {
         let store = millpond_store::Options {
             pool_bytes: 32 << 20,
             log_bytes: 16 << 20,
             ..millpond_store::Options::default()
         };
-        let instance = Instance::open(InstanceOptions {
+        Instance::open(InstanceOptions {
             path: self.dir.join("data"),
             store,
             variables: Vec::new(),
         })
-        .unwrap();
+        .unwrap()
+    }
+
+    fn open(&mut self) {
+        let instance = self.instance_alone();
+        let password_key = match self.key {
+            true => PasswordKey::open(&instance).unwrap(),
+            false => None,
+        };
         let config = ServerConfig {
             tcp: Some("127.0.0.1:0".parse().unwrap()),
             socket: Some(self.dir.join("sock")),
+            password_key,
             ..Default::default()
         };
         let server = Server::start(instance.clone(), &config).unwrap();
@@ -186,7 +203,7 @@ fn logins() {
     // The server has forgotten it; the socket's full way tells it again.
     let (code, message) = error(db.tcp("new", "right"));
     assert_eq!(code, 1045);
-    assert!(message.contains("Unix socket"), "{message}");
+    assert!(message.contains("without an RSA key"), "{message}");
     assert_eq!(error(db.login("new", "wrong")).0, 1045);
     db.login("new", "right").unwrap();
     db.tcp("new", "right").unwrap();
@@ -207,6 +224,47 @@ fn logins() {
     db.login("me", "").unwrap();
     assert_eq!(error(db.login("other", "")).0, 1045);
     assert_eq!(error(db.tcp("me", "")).0, 1045);
+}
+
+#[test]
+fn passwords_may_be_encrypted() {
+    let mut db = Db::start();
+    db.close();
+    db.key = true;
+    db.open();
+    run(&mut db.root(), &["CREATE USER u IDENTIFIED BY 'right'"]);
+    let mode = std::fs::metadata(db.dir.join("data/private_key.pem")).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o777, 0o600);
+    db.close();
+    db.open();
+    // The server has forgotten the password: it comes encrypted by the key.
+    assert_eq!(error(db.tcp("u", "wrong")).0, 1045);
+    assert_eq!(error(db.tcp("nobody", "right")).0, 1045);
+    let mut c = db.tcp("u", "right").unwrap();
+    assert_eq!(strings(&mut c, "SELECT CURRENT_USER()"), ["u@%"]);
+    // Now it is remembered: no key is needed.
+    db.tcp("u", "right").unwrap();
+    let shown = "SHOW STATUS LIKE 'Caching_sha2_password_rsa_public_key'";
+    let (_, pem): (String, String) = c.query_first(shown).unwrap().unwrap();
+    let file = std::fs::read_to_string(db.dir.join("data/public_key.pem")).unwrap();
+    assert_eq!(pem, file);
+    assert!(pem.starts_with("-----BEGIN PUBLIC KEY-----\n"), "{pem}");
+    // So does a client that changes its user on a connection.
+    drop(c);
+    db.close();
+    db.open();
+    let mut c = db.tcp("root", "").unwrap();
+    let other = ChangeUserOpts::new().with_user(Some("u".into()));
+    c.change_user(other.clone().with_pass(Some("right".into())))
+        .unwrap();
+    assert_eq!(strings(&mut c, "SELECT CURRENT_USER()"), ["u@%"]);
+    db.close();
+    // A key that is named and no good keeps the server from starting.
+    std::fs::write(db.dir.join("data/private_key.pem"), "nonsense").unwrap();
+    let instance = db.instance_alone();
+    let e = PasswordKey::open(&instance).err().unwrap();
+    assert!(e.contains("private_key.pem"), "{e}");
+    instance.close().unwrap();
 }
 
 #[test]

@@ -60,6 +60,7 @@ impl Db {
             tcp: Some("127.0.0.1:0".parse().unwrap()),
             socket: Some(self.dir.join("sock")),
             tls: Tls::open(&instance).unwrap(),
+            ..Default::default()
         };
         let server = Server::start(instance.clone(), &config).unwrap();
         self.running = Some((instance, server));
@@ -146,7 +147,7 @@ impl Trust {
         for ca in CertificateDer::pem_file_iter(&self.ca).unwrap() {
             roots.add(ca.unwrap()).unwrap();
         }
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider);
         let builder = builder.with_protocol_versions(self.versions).unwrap();
         let builder = builder.with_root_certificates(roots);
@@ -621,6 +622,7 @@ fn public_addresses_take_tls_and_passwords() {
             tcp: Some("192.0.2.1:3306".parse().unwrap()),
             socket: None,
             tls,
+            ..Default::default()
         };
         let started = Server::start(instance.clone(), &config);
         started.err().expect("no such address").to_string()

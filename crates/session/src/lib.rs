@@ -31,7 +31,7 @@ mod vars;
 pub mod watch;
 
 pub use accounts::login::{Admitted, Candidate, Client, Verdict};
-pub use instance::{Instance, InstanceOptions, TlsSettings, Transport};
+pub use instance::{Instance, InstanceOptions, PasswordKeySettings, TlsSettings, Transport};
 pub use kept_rows::KeptRows;
 pub use millpond_sql::{
     ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value, error, memory, result, types,

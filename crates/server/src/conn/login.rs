@@ -130,6 +130,7 @@ pub(super) fn login<B: Backend>(
         writer,
         seq,
         timeout,
+        key: service.password_key.as_deref(),
     };
     let admitted = proof::prove(&service.backend, claim, &challenge, &mut line)?;
     let session = admitted.and_then(|account| {
@@ -254,6 +255,7 @@ impl<B: Backend> Connection<'_, B> {
             writer: &mut self.writer,
             seq: &mut seq,
             timeout: self.limits.read,
+            key: self.service.password_key.as_deref(),
         };
         let admitted = proof::prove(&self.service.backend, claim, &challenge(), &mut line);
         let Some(admitted) = admitted else {

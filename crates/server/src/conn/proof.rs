@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::login::MAX_LOGIN_PACKET;
 use super::{Peer, parting};
 use crate::backend::Backend;
+use crate::password_key::PasswordKey;
 use crate::proto::capability;
 use crate::proto::handshake::{
     self, AUTH_SOCKET, CACHING_SHA2_PASSWORD, CHALLENGE, Login, NATIVE_PASSWORD,
@@ -66,6 +67,8 @@ pub(super) struct Line<'a> {
     pub writer: &'a mut PacketWriter,
     pub seq: &'a mut u8,
     pub timeout: Duration,
+    /// What its password may be encrypted by.
+    pub key: Option<&'a PasswordKey>,
 }
 
 impl Line<'_> {
@@ -139,7 +142,7 @@ pub(super) fn prove<B: Backend>(
             Some(backend.admit(candidate, true, None, gave))
         }
         Verdict::Wrong => Some(backend.admit(candidate, false, None, gave)),
-        Verdict::Unsure => full(backend, candidate, claim.private, line),
+        Verdict::Unsure => full(backend, candidate, claim.private, challenge, line),
     }
 }
 
@@ -148,15 +151,27 @@ fn full<B: Backend>(
     backend: &B,
     candidate: Candidate,
     private: bool,
+    challenge: &[u8; CHALLENGE],
     line: &mut Line<'_>,
 ) -> Option<SqlResult<Option<Admitted>>> {
-    let answer = match line.ask(|p| p.extend_from_slice(&handshake::FULL_AUTH))? {
+    let mut answer = match line.ask(|p| p.extend_from_slice(&handshake::FULL_AUTH))? {
         Ok(answer) => answer,
         Err(e) => return Some(Err(e)),
     };
-    // A client that asks for the key is told that there is none; one that sends its password anyway has told the world.
-    if !private || answer == WANTS_KEY {
-        return Some(Err(candidate.refusal_of_full()));
+    // Whoever asks for the key encrypts by it, whatever the connection; one that has it already needn't ask.
+    let wants_key = answer == WANTS_KEY;
+    if wants_key || !private {
+        let Some(key) = line.key else {
+            return Some(Err(candidate.refusal_of_full()));
+        };
+        if wants_key {
+            answer = match line.ask(|p| handshake::public_key(p, key.public()))? {
+                Ok(answer) => answer,
+                Err(e) => return Some(Err(e)),
+            };
+        }
+        // What can't be decrypted is a wrong password like any other, and takes as long to be found one.
+        answer = key.decrypt(&answer, challenge).unwrap_or_default();
     }
     let password = answer.strip_suffix(&[0]).unwrap_or(&answer);
     let right = candidate.is_password(password);

@@ -69,6 +69,12 @@ pub fn auth_switch(out: &mut Vec<u8>, plugin: &str, challenge: &[u8; CHALLENGE])
     out.push(0);
 }
 
+/// Appends the server's public key, which a client asked for to encrypt its password.
+pub fn public_key(out: &mut Vec<u8>, pem: &str) {
+    out.push(1);
+    out.extend_from_slice(pem.as_bytes());
+}
+
 /// What a client answers to the greeting, or sends with COM_CHANGE_USER.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Login<'a> {

@@ -73,7 +73,7 @@ impl Files {
 }
 
 /// Writes a file that only its owner may read, and that is whole if it is there.
-fn write(data: &Path, name: &str, text: &str) -> io::Result<()> {
+pub(crate) fn write(data: &Path, name: &str, text: &str) -> io::Result<()> {
     let [path, draft] = [data.join(name), data.join(format!("{name}.new"))];
     // What a start that was cut short has left might be readable to others.
     match fs::remove_file(&draft) {

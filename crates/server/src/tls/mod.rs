@@ -14,7 +14,7 @@
 //! must be one is for accounts to say (REQUIRE X509). No key is logged, shown, or readable by anybody but the user that the server runs as if it was made here.
 
 mod channel;
-mod files;
+pub(crate) mod files;
 mod names;
 
 use std::path::Path;
@@ -84,7 +84,7 @@ impl Ready {
         let chain = certificates(&files.cert)?;
         let key = PrivateKeyDer::from_pem_file(&files.key);
         let key = key.map_err(|e| format!("{}: {e}", files.key.display()))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let builder = ServerConfig::builder_with_provider(provider.clone());
         let builder = builder.with_protocol_versions(&versions_of(versions)?);
         let builder = builder.map_err(|e| e.to_string())?;

@@ -5,10 +5,9 @@
 //! always the same for a name.
 //!
 //! `caching_sha2_password` has two ways. On the fast one the client answers the challenge by the hash of a password that the server
-//! remembers since it was last right; on the full one it sends the password itself, which the server takes over TLS and Unix sockets only. MySQL
-//! takes it over plain TCP as well, encrypted by an RSA key that the server makes; here such clients are told to use another way. (The `rsa` crate has
-//! an advisory without a mended version: who measures how long decryptions take may recover the key, RUSTSEC-2023-0071.) What IDENTIFIED BY says is
-//! remembered at once, so a client over TCP is on the fast way from the start, until the server is restarted.
+//! remembers since it was last right; on the full one it sends the password itself, which the server takes over TLS and Unix sockets, and over plain
+//! TCP encrypted by its RSA key, if it has one. What IDENTIFIED BY says is remembered at once, so a client is on the fast way from the start, until
+//! the server is restarted.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -153,8 +152,8 @@ impl Candidate {
         SqlError::new(
             1045,
             format!(
-                "Access denied for user '{user}'@'{host}': caching_sha2_password takes a password for the first time since the server \
-                 was started over TLS or its Unix socket only"
+                "Access denied for user '{user}'@'{host}': without an RSA key (caching_sha2_password_private_key_path) \
+                 caching_sha2_password takes a password for the first time since the server was started over TLS or its Unix socket only"
             ),
         )
     }

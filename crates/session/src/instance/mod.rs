@@ -38,7 +38,7 @@ use millpond_sql::statistics::refresh::Refresher;
 use millpond_sql::statistics::{self, Settings};
 
 pub(crate) use facts::Facts;
-pub use transport::{TlsSettings, Transport};
+pub use transport::{PasswordKeySettings, TlsSettings, Transport};
 
 use crate::watch::Watch;
 use millpond_sql::store_error::store_error;
@@ -76,6 +76,8 @@ pub(crate) struct Inner {
     pub accounts: Accounts,
     /// What secures connections; `None`: nothing.
     pub transport: RwLock<Option<Arc<dyn Transport>>>,
+    /// The public key that clients without TLS encrypt passwords by, in PEM; empty: there is none.
+    pub password_key: RwLock<String>,
     /// Locks by name.
     pub user_locks: UserLocks,
     /// XA transactions of sessions.
@@ -347,6 +349,7 @@ impl Instance {
             aborted_connects: AtomicU64::new(0),
             accounts,
             transport: RwLock::default(),
+            password_key: RwLock::default(),
             user_locks: Default::default(),
             branches: Branches::default(),
             refresher,

@@ -26,6 +26,19 @@ pub struct TlsSettings {
     pub generate: bool,
 }
 
+/// What system variables say of the key by which passwords come where there is no TLS.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PasswordKeySettings {
+    /// The data directory: where keys are made, and what the files' names are relative to.
+    pub data: PathBuf,
+    /// `caching_sha2_password_private_key_path`.
+    pub private: String,
+    /// `caching_sha2_password_public_key_path`.
+    pub public: String,
+    /// `caching_sha2_password_auto_generate_rsa_keys`.
+    pub generate: bool,
+}
+
 /// The server's TLS.
 pub trait Transport: Send + Sync {
     /// ALTER INSTANCE RELOAD TLS: connections from now on go by these settings. If that can't be had, nothing changes, but for
@@ -62,6 +75,22 @@ impl Instance {
         }
     }
 
+    /// What system variables say of the key for passwords.
+    pub fn password_key_settings(&self) -> PasswordKeySettings {
+        let text = |name| self.global_text(name).unwrap_or_default();
+        PasswordKeySettings {
+            data: text("datadir").into(),
+            private: text("caching_sha2_password_private_key_path"),
+            public: text("caching_sha2_password_public_key_path"),
+            generate: self.global_u64("caching_sha2_password_auto_generate_rsa_keys") == Some(1),
+        }
+    }
+
+    /// Has Caching_sha2_password_rsa_public_key show a key in PEM.
+    pub fn show_password_key(&self, public: &str) {
+        *self.0.password_key.write() = public.to_string();
+    }
+
     /// Has `ssl_ca`, `ssl_cert` and `ssl_key` show the files that are used where nothing was said.
     pub fn show_tls_files(&self, [ca, cert, key]: [&str; 3]) {
         let shown = [("ssl_ca", ca), ("ssl_cert", cert), ("ssl_key", key)];
@@ -94,8 +123,12 @@ impl Instance {
         // Empty without TLS; clients ask for it to show whether there is any.
         let own = [("Ssl_cipher", cipher), ("Ssl_version", version)];
         let own = own.map(|(name, value)| (name, value.to_string()));
-        let rows = rows.into_iter().chain(own);
-        rows.map(|(name, value)| (name.to_string(), value))
+        let key = self.0.password_key.read().clone();
+        let rows = rows
+            .into_iter()
+            .chain([("Caching_sha2_password_rsa_public_key", key)]);
+        rows.chain(own)
+            .map(|(name, value)| (name.to_string(), value))
             .collect()
     }
 }
