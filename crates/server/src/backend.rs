@@ -91,6 +91,7 @@ pub trait BackendSession {
         Vec::new()
     }
     fn converted_texts(&mut self, _which: impl Iterator<Item = bool>) {}
+    fn set_query_attributes(&mut self, _attributes: Vec<(String, Option<String>)>) {}
 }
 
 impl Backend for Instance {
@@ -214,6 +215,9 @@ impl BackendSession for Session {
     }
     fn converted_texts(&mut self, which: impl Iterator<Item = bool>) {
         Session::converted_texts(self, which);
+    }
+    fn set_query_attributes(&mut self, attributes: Vec<(String, Option<String>)>) {
+        Session::set_query_attributes(self, attributes);
     }
     fn take_tracked(&mut self) -> Vec<Tracked> {
         Session::take_tracked(self)

@@ -7,6 +7,7 @@
 //! Failure: a panic in a command is caught here, logged, told to the client as error 1815, and ends the connection, whose
 //! session (in whatever state) is dropped; other connections don't notice.
 
+mod attributes;
 mod commands;
 mod login;
 mod proof;
@@ -72,6 +73,8 @@ struct Connection<'a, B: Backend> {
     shape: Shape,
     limits: Limits,
     answer: Arc<Answer<B>>,
+    /// Whether its session has values that came by name with the running statement.
+    has_attributes: bool,
 }
 
 /// Serves a client until it is gone.
@@ -128,6 +131,7 @@ pub(crate) fn run<B: Backend>(
         capabilities,
         statements: Statements::default(),
         shape: Shape::default(),
+        has_attributes: false,
         answer: Answer::new(service.backend.clone(), socket.clone()),
         limits: Limits {
             generation: 0,

@@ -1,6 +1,6 @@
 //! The prepared statements of one connection, by the ids that the client knows them by.
 
-use crate::proto::binary::{ParamType, param_types, params};
+use crate::proto::binary::{ParamType, named_param_types, param_types, params};
 use crate::proto::{Cursor, Malformed};
 use crate::sink::Shape;
 use hashbrown::HashMap;
@@ -16,6 +16,8 @@ pub struct Statement {
     pub shape: Shape,
     /// Parameter types of the last execution that declared them.
     types: Vec<ParamType>,
+    /// Their names, if it gave any: what the statement has no placeholder for is an attribute.
+    names: Vec<Vec<u8>>,
     /// COM_STMT_SEND_LONG_DATA's data per parameter; empty until some comes.
     long: Vec<Option<Vec<u8>>>,
     /// What that takes of the session's memory.
@@ -32,10 +34,11 @@ pub fn malformed(_: Malformed) -> SqlError {
 }
 
 impl Statement {
-    /// Reads an execution's parameters (what follows the iteration count).
+    /// Reads an execution's `n` parameters (what follows the iteration count). `names`: they have some, as far as they are attributes.
     #[inline]
     pub fn bind<'a, 'b: 'a>(
         types: &mut Vec<ParamType>,
+        names: Option<&mut Vec<Vec<u8>>>,
         long: &'b [Option<Vec<u8>>],
         n: usize,
         c: &mut Cursor<'a>,
@@ -46,7 +49,11 @@ impl Statement {
         }
         let nulls = c.take(n.div_ceil(8)).map_err(malformed)?;
         if c.u8().map_err(malformed)? == 1 {
-            param_types(c, n, types).map_err(malformed)?;
+            let read = match names {
+                Some(names) => named_param_types(c, n, types, names),
+                None => param_types(c, n, types),
+            };
+            read.map_err(malformed)?;
         }
         if types.len() != n {
             return Err(SqlError::new(
@@ -65,9 +72,16 @@ impl Statement {
         &Arc<Prepared>,
         &mut Shape,
         &mut Vec<ParamType>,
+        &mut Vec<Vec<u8>>,
         &[Option<Vec<u8>>],
     ) {
-        (&self.prepared, &mut self.shape, &mut self.types, &self.long)
+        (
+            &self.prepared,
+            &mut self.shape,
+            &mut self.types,
+            &mut self.names,
+            &self.long,
+        )
     }
 
     /// Appends long data to a parameter.
@@ -155,6 +169,7 @@ impl Statements {
                 prepared,
                 shape: Shape::default(),
                 types: Vec::new(),
+                names: Vec::new(),
                 long: Vec::new(),
                 charge: None,
                 long_error: None,

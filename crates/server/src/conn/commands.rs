@@ -1,6 +1,6 @@
 //! The commands.
 
-use super::Connection;
+use super::{Connection, attributes};
 use crate::backend::{Backend, BackendSession};
 use crate::literal;
 use crate::proto::{Cursor, binary, capability, command, lenenc, response, status};
@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// The flag of COM_STMT_EXECUTE that asks for a cursor (CURSOR_TYPE_READ_ONLY).
 const READ_ONLY_CURSOR: u8 = 1;
+/// The flag of COM_STMT_EXECUTE that says how many parameters there are, named ones included.
+const PARAMETER_COUNT_AVAILABLE: u8 = 8;
 /// Parameters that are bound without allocating.
 const INLINE_PARAMS: usize = 16;
 
@@ -21,6 +23,13 @@ impl<B: Backend> Connection<'_, B> {
     /// COM_QUERY.
     #[inline]
     pub(super) fn query(&mut self, body: Range<usize>) {
+        let body = match self.capabilities & capability::QUERY_ATTRIBUTES {
+            0 => body,
+            _ => match self.query_attributes(body) {
+                Ok(text) => text,
+                Err(e) => return self.err(&e),
+            },
+        };
         let before = self.session.status_flags();
         let no_escapes = before & status::NO_BACKSLASH_ESCAPES != 0;
         self.incoming.ahead = self.reader.has_more();
@@ -39,6 +48,7 @@ impl<B: Backend> Connection<'_, B> {
             let mut sink = sink.asking(&mut self.incoming);
             self.session.execute(&sql, &mut sink)
         });
+        self.forget_attributes();
         if let Some(rest) = self.incoming.take_used() {
             // If that fails, so does the next read.
             let _ = self.reader.resume(&rest);
@@ -68,7 +78,7 @@ impl<B: Backend> Connection<'_, B> {
             };
         }
         statement.cursor = None;
-        let (prepared, shape, types, long) = statement.parts();
+        let (prepared, shape, types, names, long) = statement.parts();
         let mut params: SmallVec<[Value<'_>; INLINE_PARAMS]> = SmallVec::new();
         // The cursor's type and the iteration count (always 1) come first.
         let head = c.take(5).map_err(malformed);
@@ -78,8 +88,16 @@ impl<B: Backend> Connection<'_, B> {
             Ok(head) if fetched(head) => Some(self.session.keep_rows()),
             _ => None,
         };
-        let bound =
-            head.and_then(|_| Statement::bind(types, long, prepared.params, &mut c, &mut params));
+        let named = self.capabilities & capability::QUERY_ATTRIBUTES != 0;
+        let bound = head.and_then(|head| {
+            let own = prepared.params;
+            let all = match named && (own > 0 || head[0] & PARAMETER_COUNT_AVAILABLE != 0) {
+                true => attributes::count(&mut c, own)?,
+                false => own,
+            };
+            let names = named.then_some(&mut *names);
+            Statement::bind(types, names, long, all, &mut c, &mut params)
+        });
         if let Err(e) = bound {
             drop(params);
             // It is for one execution, whatever becomes of it.
@@ -91,6 +109,16 @@ impl<B: Backend> Connection<'_, B> {
             let texts = types.iter().map(|ty| !ty.is_bytes());
             self.session.converted_texts(texts);
             binary::decode_texts(client, types, &mut params);
+        }
+        if params.len() > prepared.params {
+            let sent = attributes::of(
+                &names[prepared.params..],
+                &params[prepared.params..],
+                client,
+            );
+            self.session.set_query_attributes(sent);
+            self.has_attributes = true;
+            params.truncate(prepared.params);
         }
         let sink = WireSink::new(
             &mut self.writer,
@@ -109,8 +137,11 @@ impl<B: Backend> Connection<'_, B> {
         if had_long_data {
             statement.clear_long_data();
         }
+        if done.is_ok() {
+            statement.cursor = cursor;
+        }
+        self.forget_attributes();
         done?;
-        statement.cursor = cursor;
         Ok(())
     }
 

@@ -320,6 +320,26 @@ pub fn decode_texts(client: Encoding, types: &[ParamType], params: &mut [Value<'
     }
 }
 
+/// Reads declared parameter types and names, which clients send in turn if they send names at all.
+pub fn named_param_types(
+    c: &mut Cursor<'_>,
+    n: usize,
+    types: &mut Vec<ParamType>,
+    names: &mut Vec<Vec<u8>>,
+) -> Result<(), Malformed> {
+    types.clear();
+    names.clear();
+    for _ in 0..n {
+        let [wire, flags] = c.u16()?.to_le_bytes();
+        types.push(ParamType {
+            wire,
+            unsigned: flags & 0x80 != 0,
+        });
+        names.push(c.lenenc_bytes()?.to_vec());
+    }
+    Ok(())
+}
+
 /// Reads declared parameter types.
 pub fn param_types(
     c: &mut Cursor<'_>,

@@ -67,6 +67,8 @@ pub mod capability {
     pub const SESSION_TRACK: u32 = 1 << 23;
     /// OK packets in place of EOF packets.
     pub const DEPRECATE_EOF: u32 = 1 << 24;
+    /// COM_QUERY and COM_STMT_EXECUTE carry values by name.
+    pub const QUERY_ATTRIBUTES: u32 = 1 << 27;
 
     /// What this server offers, TLS aside.
     pub const SERVER: u32 = LONG_PASSWORD
@@ -91,7 +93,8 @@ pub mod capability {
         | CONNECT_ATTRS
         | PLUGIN_AUTH_LENENC
         | SESSION_TRACK
-        | DEPRECATE_EOF;
+        | DEPRECATE_EOF
+        | QUERY_ATTRIBUTES;
 }
 
 /// Server status flags that the protocol layer itself sets or reads.

@@ -1,5 +1,6 @@
 //! The protocol layer against a stand-in for the database, byte by byte.
 
+mod attributes;
 mod bytes;
 mod charsets;
 mod client_files;

@@ -181,6 +181,7 @@ impl Session {
             services: Some(facts.clone()),
             temporary: Default::default(),
             profiles: Default::default(),
+            query_attributes: Default::default(),
             lists: Default::default(),
             deadline: Default::default(),
             limits: Default::default(),

@@ -286,6 +286,11 @@ impl Session {
         self.texts.extend(which);
     }
 
+    /// What the client has sent by name with the statements to come, until it is said anew; `None`: NULL.
+    pub fn set_query_attributes(&mut self, attributes: Vec<(String, Option<String>)>) {
+        *self.env.query_attributes.borrow_mut() = attributes;
+    }
+
     /// Marks the start of a statement: clock, process list, counters, KILL QUERY of before.
     #[inline]
     pub(super) fn begin_statement(&mut self, command: Command) {

@@ -111,6 +111,8 @@ pub struct SessionEnv {
     pub temporary: TemporaryTables,
     /// Profiles of the session's statements.
     pub profiles: Profiles,
+    /// What the client has sent by name with the running statement; `None`: NULL.
+    pub query_attributes: RefCell<Vec<(String, Option<String>)>>,
 }
 
 /// What a statement's programs may not do.
@@ -192,6 +194,7 @@ impl SessionEnv {
             limits: Cell::default(),
             temporary: TemporaryTables::default(),
             profiles: Profiles::default(),
+            query_attributes: Default::default(),
         }
     }
     /// Assigns to `@name`; error 1038 if the session's variables have grown too large.
@@ -339,6 +342,7 @@ pub(crate) mod tests {
             limits: Cell::default(),
             temporary: TemporaryTables::default(),
             profiles: Profiles::default(),
+            query_attributes: Default::default(),
             lists: Default::default(),
         }
     }

@@ -225,6 +225,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         limits: Cell::default(),
         temporary: Default::default(),
         profiles: Default::default(),
+        query_attributes: Default::default(),
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("LAST_INSERT_ID", 0..=1, ubigint, last_insert_id).follows(Follows::Call),
     row("ROW_COUNT", 0..=0, bigint, |c| Ok(Value::Int(c.cx.session.row_count.get()))).follows(Follows::Statement),
     row("FOUND_ROWS", 0..=0, ubigint, |c| Ok(Value::UInt(c.cx.session.found_rows.get()))).follows(Follows::Statement),
+    row("MYSQL_QUERY_ATTRIBUTE_STRING", 1..=1, attribute_type, attribute).null(Null::Maybe).follows(Follows::Statement),
     row("CHARSET", 1..=1, named::<64>, |c| Ok(Value::str(c.args[0].ty.collation.charset()))),
     row("COLLATION", 1..=1, named::<64>, |c| Ok(Value::str(c.args[0].ty.collation.name()))),
 ];
@@ -48,6 +49,22 @@ fn account<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 
 fn roles<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     Ok(Value::string(c.cx.session.roles.borrow().clone()))
+}
+
+/// An attribute is as long as a client may send.
+fn attribute_type(_: &Typing<'_>) -> SqlType {
+    SqlType::varchar(1 << 20, Collation::Utf8mb40900AiCi)
+}
+
+/// What the client has sent with the statement under this name. (In MySQL a component brings the function; here it is there.)
+fn attribute<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let name = c.text(0)?;
+    let attributes = c.cx.session.query_attributes.borrow();
+    let mut found = attributes.iter().filter(|(n, _)| n.as_bytes() == &*name);
+    Ok(match found.next() {
+        Some((_, Some(value))) => Value::string(value.clone()),
+        _ => Value::Null,
+    })
 }
 
 /// The thread of a connection, as performance_schema.threads has it; NULL if there is none.
