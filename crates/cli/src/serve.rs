@@ -116,7 +116,6 @@ pub fn run(args: &Args) -> Result<(), Error> {
             .push(("event_scheduler".into(), "ON".into()));
     }
     let data = options.path.clone();
-    let pool = Size(options.store.pool_bytes as u64);
     let socket = args.socket.clone().or(file.socket);
     let socket = socket.unwrap_or_else(|| data.join(SOCKET));
     let port = if args.skip_networking { 0 } else { addr.port() };
@@ -140,6 +139,13 @@ pub fn run(args: &Args) -> Result<(), Error> {
 
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     let instance = settings::open(options)?;
+    // SHUTDOWN is SIGTERM from within.
+    instance.on_shutdown(|| {
+        if let Err(e) = signal_hook::low_level::raise(SIGTERM) {
+            tracing::error!(error = %e, "cannot stop");
+        }
+    });
+    let pool = Size(instance.global_u64("innodb_buffer_pool_size").unwrap_or(0));
     if let Some(files) = millpond_store::io::real::file_limit() {
         limit_connections(&instance, files);
     }

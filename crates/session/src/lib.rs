@@ -12,6 +12,7 @@
 //! | `kept_rows` | rows kept for a cursor of the protocol |
 //! | `programs` | stored programs, compiled |
 //! | `statements` | compiled statements by text; what each kind of statement does |
+//! | `persisted` | variables that outlive the server |
 //! | `vars` | which system variables there are, and their values |
 //! | `registry` | who is connected: process list, KILL, status counters |
 //! | `slowlog` | the slow query log |
@@ -21,6 +22,7 @@ mod accounts;
 mod events;
 mod instance;
 mod kept_rows;
+mod persisted;
 mod programs;
 mod registry;
 mod session;

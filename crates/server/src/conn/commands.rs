@@ -173,6 +173,7 @@ impl<B: Backend> Connection<'_, B> {
             command::RESET_CONNECTION => self.reset_session().map(|()| self.ok()),
             command::SET_OPTION => self.set_option(body),
             command::REFRESH => self.refresh(body),
+            command::SHUTDOWN => self.shutdown(),
             command::STATISTICS => self.statistics(),
             command::PROCESS_INFO => self.process_info(),
             command::PROCESS_KILL => self.process_kill(body),
@@ -340,6 +341,14 @@ impl<B: Backend> Connection<'_, B> {
             let mut rows = TextRows::default();
             self.session.execute(statement, &mut rows)?;
         }
+        self.ok();
+        Ok(())
+    }
+
+    /// COM_SHUTDOWN, whose kinds are all one: SHUTDOWN.
+    fn shutdown(&mut self) -> SqlResult<()> {
+        let mut rows = TextRows::default();
+        self.session.execute("SHUTDOWN", &mut rows)?;
         self.ok();
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 /// A server on a database of its own.
 pub struct Db {
     dir: PathBuf,
-    instance: Instance,
+    pub instance: Instance,
     server: Server<Instance>,
 }
 

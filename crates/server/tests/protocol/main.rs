@@ -5,6 +5,7 @@ mod bytes;
 mod charsets;
 mod client_files;
 mod commits;
+mod shutdown;
 mod support;
 mod tracking;
 

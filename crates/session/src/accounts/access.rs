@@ -14,12 +14,14 @@ use super::names::{Name, is_like, specificity};
 use super::privileges::{DATABASE, GLOBAL, listed};
 
 /// Tables of performance_schema that everybody may read.
-const WORLD: [&str; 5] = [
+const WORLD: [&str; 7] = [
     "global_status",
     "global_variables",
+    "persisted_variables",
     "processlist",
     "session_status",
     "session_variables",
+    "variables_info",
 ];
 
 /// The number of [`Access::everything`].

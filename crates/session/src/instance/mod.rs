@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `data_file` | where the shared data file is |
 //! | `facts` | what virtual tables and system variables ask of a session |
+//! | `start` | what variables are from the start |
 //! | `transport` | what secures connections |
 //!
 //! An [`Instance`] lives from [`Instance::open`] to [`Instance::close`]; sessions hold clones of it, and a
 //! session used after the close gets the store's errors.
 
 use parking_lot::{Mutex, RwLock};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -21,10 +23,12 @@ use millpond_store::{DropAlgorithm, Engine, Options};
 
 mod data_file;
 mod facts;
+mod start;
 mod transport;
 
 use crate::accounts::Accounts;
 use crate::events::Scheduler;
+use crate::persisted::Persisted;
 use crate::programs::Programs;
 use crate::registry::{Branches, Counter, Registry, Seat, Sums};
 use crate::slowlog::{self, SlowLog};
@@ -38,6 +42,7 @@ use millpond_sql::statistics::refresh::Refresher;
 use millpond_sql::statistics::{self, Settings};
 
 pub(crate) use facts::Facts;
+pub(crate) use start::Source;
 pub use transport::{PasswordKeySettings, TlsSettings, Transport};
 
 use crate::watch::Watch;
@@ -97,11 +102,20 @@ pub(crate) struct Inner {
     /// `max_connections` may not be more.
     pub most_connections: AtomicU64,
     closed: AtomicBool,
+    /// Variables that are to outlive it.
+    pub persisted: Persisted,
+    /// Where variables have the values from that are not their defaults.
+    pub sources: Mutex<HashMap<usize, Source>>,
+    /// What SHUTDOWN does; `None`: there is no server that could be shut down.
+    stop: RwLock<Option<Stop>>,
     /// Runs events.
     pub scheduler: Scheduler,
     /// Measures tables that have changed. It goes last: it has a handle to the engine.
     refresher: Refresher,
 }
+
+/// Begins to shut a server down.
+type Stop = Arc<dyn Fn() + Send + Sync>;
 
 /// Who may not write.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -262,8 +276,12 @@ impl Instance {
         let mut given = Vec::new();
         for (name, text) in &variables {
             let (index, value) = start_value(name, text)?;
-            store_options(&mut store, vars::all()[index].name, &value);
-            given.push((index, value));
+            given.push((index, value, Source::Start));
+        }
+        let persisted = Persisted::open(&path, start::loads(&given))?;
+        given.extend(start::persisted(&persisted)?);
+        for (index, value, _) in &given {
+            store_options(&mut store, vars::all()[*index].name, value);
         }
         let put = |name: &str, value: VarValue| globals.put(vars::known(name), value);
         put("datadir", text(&data_directory(&path)));
@@ -314,7 +332,9 @@ impl Instance {
             "millpond_reclaim_bytes_per_sec",
             VarValue::UInt(store.reclaim_bytes_per_sec),
         );
-        for (index, value) in given {
+        let mut sources = HashMap::new();
+        for (index, value, source) in given {
+            sources.insert(index, source);
             match vars::all()[index].name {
                 "innodb_buffer_pool_instances" if value == VarValue::UInt(0) => {}
                 _ => globals.put(index, value),
@@ -361,6 +381,9 @@ impl Instance {
             prepared: AtomicU64::new(0),
             most_connections: AtomicU64::new(u64::MAX),
             closed: AtomicBool::new(false),
+            persisted,
+            sources: Mutex::new(sources),
+            stop: RwLock::default(),
             scheduler: Scheduler::default(),
         }));
         instance.start_slow_log();
@@ -408,6 +431,17 @@ impl Instance {
             tracing::error!(error = %e, "cannot close the slow query log");
         }
         self.0.engine.close().map_err(|e| store_error(e, ""))
+    }
+    /// Has SHUTDOWN call this, which begins to stop the server; the answer goes out meanwhile.
+    pub fn on_shutdown(&self, stop: impl Fn() + Send + Sync + 'static) {
+        *self.0.stop.write() = Some(Arc::new(stop));
+    }
+    /// SHUTDOWN; error 1235 where there is no server.
+    pub(crate) fn shut_down(&self) -> SqlResult<()> {
+        let stop = self.0.stop.read().clone();
+        let stop = stop.ok_or_else(|| SqlError::unsupported("SHUTDOWN without a server"))?;
+        stop();
+        Ok(())
     }
     /// Whether it was closed.
     pub(crate) fn is_closed(&self) -> bool {

@@ -387,6 +387,19 @@ impl Session {
                 }
                 Ok(Answer::ok())
             }
+            S::ResetPersist { if_exists, name } => {
+                self.reset_persist(name.as_ref(), *if_exists)?;
+                Ok(Answer::ok())
+            }
+            S::Shutdown => {
+                self.instance.shut_down()?;
+                Ok(Answer::ok())
+            }
+            // Nobody is told that the server is one that somebody would start again.
+            S::Restart => Err(SqlError::new(
+                3707,
+                "Restart server failed (mysqld is not managed by supervisor process).",
+            )),
             _ => Err(SqlError::unsupported("this statement")),
         }
     }

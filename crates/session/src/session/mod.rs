@@ -17,6 +17,7 @@
 //! | `record` | what a statement leaves in the stall record |
 //! | `services` | what statements ask of the session that runs them |
 //! | `set` | SET and the effects of variables |
+//! | `persist` | variables that outlive the server |
 //! | `program` | stored programs, run |
 //! | `analyze` | ANALYZE TABLE |
 //! | `admin` | FLUSH, LOCK TABLES, table maintenance |
@@ -33,6 +34,7 @@ mod checksum;
 mod dispatch;
 mod greeting;
 mod handler;
+mod persist;
 mod program;
 mod record;
 mod rights;

@@ -6,7 +6,7 @@ use millpond_store::{DropAlgorithm, Isolation};
 
 use super::Session;
 use crate::accounts::access::needs;
-use crate::instance::{drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
+use crate::instance::{Source, drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
 use crate::vars::{self, Access, Def, VarScope, VarValue};
 use millpond_sql::ddl;
 use millpond_sql::env::{locale, sql_mode};
@@ -185,8 +185,8 @@ impl Session {
         let index = vars::lookup(name)?;
         let def = &vars::all()[index];
         match (def.scope, scope) {
-            (_, Some(Scope::Persist | Scope::PersistOnly)) => {
-                return Err(SqlError::unsupported("SET PERSIST"));
+            (_, Some(scope @ (Scope::Persist | Scope::PersistOnly))) => {
+                self.check_persistable(scope, def)?;
             }
             _ if def.access == Access::ReadOnly => {
                 return Err(SqlError::new(
@@ -213,6 +213,9 @@ impl Session {
             _ => {}
         }
         self.check_may_set(scope, name)?;
+        // What is written for the next start is a global value, too.
+        let kept = scope.filter(|s| [Scope::Persist, Scope::PersistOnly].contains(s));
+        let scope = kept.map_or(scope, |_| Some(Scope::Global));
         if ["max_allowed_packet", "max_user_connections"].contains(&name)
             && scope != Some(Scope::Global)
         {
@@ -251,7 +254,13 @@ impl Session {
                 value.show()
             )));
         }
-        self.assign(scope, name, value)
+        if kept != Some(Scope::PersistOnly) {
+            self.assign(scope, name, value.clone())?;
+        }
+        match kept {
+            Some(_) => self.persist(def.name, &value),
+            None => Ok(()),
+        }
     }
 
     /// Error 1227 for variables that not everybody may set.
@@ -268,7 +277,10 @@ impl Session {
             "sql_log_off",
         ];
         let access = self.access();
-        if scope == Some(Scope::Global) {
+        if scope == Some(Scope::PersistOnly) {
+            self.check_may_persist_only()?;
+        }
+        if scope.is_some_and(|s| s != Scope::Session) {
             if name == "mandatory_roles" {
                 access.check_dynamic("ROLE_ADMIN")?;
             }
@@ -381,8 +393,13 @@ impl Session {
                 self.instance.0.globals.put(vars::known(n), value.clone());
             }
             let effect = self.global_effect(name, &value);
-            if effect.is_err() {
-                self.instance.0.globals.put(vars::known(name), before);
+            match effect {
+                Ok(()) => {
+                    let source = Source::Set(self.setter());
+                    let mut sources = self.instance.0.sources.lock();
+                    sources.insert(vars::known(name), source);
+                }
+                Err(_) => self.instance.0.globals.put(vars::known(name), before),
             }
             return effect;
         }

@@ -29,6 +29,7 @@
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
 //! | `rules` | CHECK constraints and generated columns in such texts and as tables |
+//! | `variables_info` | what variables will be at the next start, and what they have their values from |
 //! | `views` | views |
 //! | `table` | the one implementation of [`VirtualTable`] |
 //!
@@ -59,6 +60,7 @@ mod stages;
 mod statistics;
 mod table;
 mod tablespaces;
+mod variables_info;
 mod views;
 mod waits;
 mod watch;
@@ -105,6 +107,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(innodb::tables(database));
     tables.extend(tablespaces::tables(database));
     tables.extend(fulltext::tables(database));
+    tables.extend(variables_info::tables(database));
     tables.extend(views::tables(database));
     tables.extend(stages::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));

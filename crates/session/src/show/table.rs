@@ -35,6 +35,8 @@ pub(super) enum Ty {
     NullTime,
     /// Another type, with so many digits after the second.
     Of(BaseType, u8),
+    /// The same, or NULL.
+    NullOf(BaseType, u8),
 }
 
 pub(super) type Columns = &'static [(&'static str, Ty)];
@@ -117,6 +119,7 @@ fn column(name: &'static str, ty: Ty) -> VirtualColumn {
         Ty::NullTime => (SqlType::datetime(0), true),
         Ty::Of(base, 0) => (SqlType::new(base), false),
         Ty::Of(base, fsp) => (SqlType::temporal(base, fsp), false),
+        Ty::NullOf(base, fsp) => (SqlType::temporal(base, fsp), true),
     };
     VirtualColumn { name, ty, nullable }
 }

@@ -391,6 +391,9 @@ fn admin_row(kind: &StatementKind, statement: &AdminStatement) -> SqlResult<Row>
             Row::new(C::AlterInstance, W::Other, Effect::Commits).unpreparable()
         }
         S::AlterInstance(_) => return refused("ALTER INSTANCE"),
+        S::ResetPersist { .. } => Row::new(C::Reset, W::Other, Effect::Own).unpreparable(),
+        S::Restart => Row::new(C::Restart, W::Other, Effect::Own).unpreparable(),
+        S::Shutdown => Row::new(C::Shutdown, W::Other, Effect::Own).unpreparable(),
         _ => return refused_by_words(kind, 1),
     })
 }

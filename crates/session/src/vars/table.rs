@@ -921,6 +921,7 @@ pub(super) static VARS: &[Def] = &[
         Free,
     ),
     def("performance_schema", Global, BOOL, B(false), ReadOnly),
+    def("persisted_globals_load", Global, BOOL, B(true), ReadOnly),
     def("pid_file", Global, TEXT, T(""), ReadOnly),
     def(
         "plugin_dir",

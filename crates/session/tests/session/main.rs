@@ -14,6 +14,7 @@ mod isolation;
 mod kept_rows;
 mod locking;
 mod locks;
+mod persist;
 mod prepared;
 mod processes;
 mod programs;

@@ -84,6 +84,17 @@ impl TestDb {
         self.instance.as_ref().expect("open")
     }
 
+    /// Closes it.
+    pub fn close(&mut self) {
+        let instance = self.instance.take().expect("open");
+        instance.close().expect("close");
+    }
+
+    /// What becomes of opening its directory, which is closed, with these variables.
+    pub fn try_open(&self, variables: &[(&str, &str)]) -> SqlResult<Instance> {
+        try_open(&self.path, variables)
+    }
+
     /// Closes and opens again.
     pub fn reopen(&mut self) {
         let before = self.instance.take().expect("open");
@@ -94,6 +105,10 @@ impl TestDb {
 }
 
 fn open(path: &std::path::Path, variables: &[(&str, &str)]) -> Instance {
+    try_open(path, variables).expect("open")
+}
+
+fn try_open(path: &std::path::Path, variables: &[(&str, &str)]) -> SqlResult<Instance> {
     Instance::open(InstanceOptions {
         path: path.to_path_buf(),
         store: Options {
@@ -106,7 +121,6 @@ fn open(path: &std::path::Path, variables: &[(&str, &str)]) -> Instance {
             .map(|(n, v)| (n.to_string(), v.to_string()))
             .collect(),
     })
-    .expect("open")
 }
 
 impl Drop for TestDb {

@@ -75,7 +75,13 @@ fn begin(c: &mut Client) {
 
 fn statements() -> String {
     let mut out = String::new();
-    let mut db = TestDb::new();
+    // SHUTDOWN is a matter between a session and its server.
+    let begun = || {
+        let db = TestDb::new();
+        db.instance().on_shutdown(|| {});
+        db
+    };
+    let mut db = begun();
     for line in lines(include_str!("statements.txt")) {
         if let Some(chapter) = line.strip_prefix("== ") {
             let _ = write!(
@@ -98,7 +104,7 @@ fn statements() -> String {
         };
         if c.0.killed() {
             drop(c);
-            db = TestDb::new();
+            db = begun();
         }
         let text = cell(text).replace(" ;; ", "; ");
         let _ = writeln!(out, "| {name} | {went} | `{text}` |");

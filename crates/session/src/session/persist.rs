@@ -1,0 +1,107 @@
+//! SET PERSIST, SET PERSIST_ONLY and RESET PERSIST.
+
+use super::Session;
+use crate::persisted::{self, Entry, Setter};
+use crate::vars::{self, Access, Def, VarScope, VarValue};
+use millpond_sql::env::now_us;
+use millpond_sql::error::{SqlError, SqlResult};
+use millpond_sql::parse::ast::{ObjectName, Scope};
+
+/// What PERSIST_ONLY takes, and RESET PERSIST of a variable that it is for.
+const BOTH: [&str; 2] = ["SYSTEM_VARIABLES_ADMIN", "PERSIST_RO_VARIABLES_ADMIN"];
+
+impl Session {
+    /// Refuses variables that don't outlive the server under this scope.
+    pub(super) fn check_persistable(&self, scope: Scope, def: &Def) -> SqlResult<()> {
+        let name = def.name;
+        if def.scope == VarScope::Session {
+            return Err(SqlError::new(
+                1228,
+                format!(
+                    "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+                ),
+            ));
+        }
+        if def.access != Access::ReadOnly {
+            return Ok(());
+        }
+        let kind = match (scope, persisted::can_be_persisted(name)) {
+            (Scope::PersistOnly, true) => return Ok(()),
+            (_, true) => "read only",
+            (_, false) => "non persistent read only",
+        };
+        let message = format!("Variable '{name}' is a {kind} variable");
+        Err(SqlError::new(1238, message))
+    }
+
+    /// Error 3630 for who may not set variables that are read when the server starts.
+    pub(super) fn check_may_persist_only(&self) -> SqlResult<()> {
+        let access = self.access();
+        match BOTH.iter().all(|privilege| access.has_dynamic(privilege)) {
+            true => Ok(()),
+            false => Err(SqlError::new(
+                3630,
+                format!(
+                    "Access denied; you need {} privileges for this operation",
+                    BOTH.join(" and ")
+                ),
+            )),
+        }
+    }
+
+    /// Who sets a variable now.
+    pub(super) fn setter(&self) -> Setter {
+        let account = self.env.user.clone();
+        let (user, host) = account.rsplit_once('@').unwrap_or((&account, ""));
+        Setter {
+            user: user.to_string(),
+            host: host.to_string(),
+            at_us: now_us() as i64,
+        }
+    }
+
+    /// Writes a value for the next start.
+    pub(super) fn persist(&self, name: &str, value: &VarValue) -> SqlResult<()> {
+        let entry = Entry {
+            value: (*value != VarValue::Null).then(|| value.show()),
+            by: self.setter(),
+        };
+        self.instance.0.persisted.put(name, entry)
+    }
+
+    /// RESET PERSIST: of one variable, or of all. What they are now stays.
+    pub(super) fn reset_persist(
+        &mut self,
+        name: Option<&ObjectName>,
+        if_exists: bool,
+    ) -> SqlResult<()> {
+        let file = &self.instance.0.persisted;
+        let read_only = |name: &str| {
+            vars::find(name).is_some_and(|index| vars::all()[index].access == Access::ReadOnly)
+        };
+        let name = name.map(|name| match &name.database {
+            Some(base) => format!("{}.{}", base.as_str(), name.name.as_str()).to_lowercase(),
+            None => name.name.as_str().to_lowercase(),
+        });
+        let starts = match &name {
+            Some(name) => read_only(name),
+            None => file.entries().keys().any(|name| read_only(name)),
+        };
+        match starts {
+            true => self.check_may_persist_only()?,
+            false => self.access().check_dynamic(BOTH[0])?,
+        }
+        let Some(name) = name else {
+            return file.clear();
+        };
+        if file.forget(&name)? {
+            return Ok(());
+        }
+        let message = format!("Variable {name} does not exist in persisted config file");
+        if !if_exists {
+            return Err(SqlError::new(3615, message));
+        }
+        self.env.warn(3615, message);
+        Ok(())
+    }
+}
