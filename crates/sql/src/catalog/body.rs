@@ -21,6 +21,7 @@ const F_UNIQUE: u64 = 16;
 const F_DESC: u64 = 32;
 const F_PREFIX: u64 = 64;
 const F_BTREE: u64 = 128;
+const F_IMPLIED: u64 = 256;
 
 fn write_column(w: &mut Writer, c: &Column) {
     w.text(&c.name);
@@ -197,8 +198,9 @@ impl Index {
             return w.0;
         }
         let mut w = Writer(vec![VERSION]);
-        let btree = if self.btree { F_BTREE } else { 0 };
-        w.number(btree | if self.unique { F_UNIQUE } else { 0 });
+        let flag = |on: bool, f: u64| if on { f } else { 0 };
+        let (btree, implied) = (flag(self.btree, F_BTREE), flag(self.implied, F_IMPLIED));
+        w.number(btree | implied | flag(self.unique, F_UNIQUE));
         w.number(self.parts.len() as u64);
         for p in &self.parts {
             w.number(p.column as u64);
@@ -236,6 +238,7 @@ fn read_index(body: &[u8], columns: usize) -> SqlResult<Index> {
         comment: String::new(),
         visible: true,
         btree: false,
+        implied: false,
         fulltext: None,
         spatial: None,
     };
@@ -274,6 +277,7 @@ fn read_index(body: &[u8], columns: usize) -> SqlResult<Index> {
     }
     index.comment = r.text()?.to_string();
     index.btree = of_index & F_BTREE != 0;
+    index.implied = of_index & F_IMPLIED != 0;
     Ok(index)
 }
 
@@ -337,6 +341,7 @@ mod tests {
         s.indexes[3].visible = false;
         let mut s = Schema::new(s.columns, s.indexes, s.collation, s.comment, s.created);
         s.indexes[2].btree = true;
+        s.indexes[1].implied = true;
         s.indexes[4].parts.clear();
         s.indexes[4].unique = false;
         s.indexes[4].fulltext = Some(Box::new(FulltextIndex {

@@ -143,6 +143,8 @@ pub struct Index {
     pub visible: bool,
     /// Whether USING BTREE was said: every index is one, and SHOW CREATE TABLE tells of it only then.
     pub btree: bool,
+    /// Whether a foreign key brought it, for want of one: it goes where another comes that does as well.
+    pub implied: bool,
     /// What it is if it is a FULLTEXT index. Then it has no parts: none of its columns leads anywhere by its values.
     pub fulltext: Option<Box<FulltextIndex>>,
     /// The column by position if it is a SPATIAL index. It has no parts either.
@@ -408,6 +410,7 @@ pub(crate) mod tests {
                 comment: if i == 2 { "a key" } else { "" }.into(),
                 visible: true,
                 btree: false,
+                implied: false,
                 fulltext: None,
                 spatial: None,
             })

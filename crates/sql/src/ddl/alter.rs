@@ -88,12 +88,13 @@ impl<'a> Ddl<'a> {
         anew: bool,
         related: Beside,
     ) -> SqlResult<Done> {
-        let wrap = |e| store_error(e, table);
         let alone = self.temporary(database, table).is_some();
         let new = &changed.schema;
         let way = match changed.way(old, self.env)? {
             // Indexes of partitions are made and dropped with their rows.
-            Way::AddIndex(_) | Way::DropIndex(_) if old.partitioning.is_some() => {
+            Way::AddIndex(_) | Way::DropIndex(_) | Way::ReplaceIndex(..)
+                if old.partitioning.is_some() =>
+            {
                 changed.anew(old, self.env)?
             }
             // Their rows are written by a session that has them alone.
@@ -137,43 +138,13 @@ impl<'a> Ddl<'a> {
                 let new = changed.redefinition(&next, old);
                 self.redefine((database, table), new, to, others)?;
             }
-            Way::AddIndex(i) => {
-                let index = &new.indexes[i];
-                let asked = (index.name.clone(), index.unique, index.body());
-                let made = match self.temporary(database, table) {
-                    Some(t) => {
-                        self.alter_temporary(&t, TemporaryChange::AddIndex(asked, new.table_body()))
-                    }
-                    None => self.engine.create_index_beside(
-                        self.owner,
-                        (database, table),
-                        asked,
-                        new.table_body(),
-                        beside,
-                    ),
-                };
-                made.map_err(|e| match e {
-                    millpond_store::Error::DuplicateRow { index, row } => {
-                        duplicate(new, table, index, &row, self.env.zone.get())
-                    }
-                    millpond_store::Error::DuplicateKey { .. } => SqlError::new(
-                        1062,
-                        format!("Duplicate entry for key '{table}.{}'", index.name),
-                    ),
-                    e @ millpond_store::Error::RowLogFull => store_error(e, &index.name),
-                    e => wrap(e),
-                })?;
+            Way::AddIndex(i) => self.add_index((database, table), new, i, beside)?,
+            Way::DropIndex(name) => self.remove_index((database, table), new, name)?,
+            // A crash between the two leaves one more than there is to be, which goes with the next change.
+            Way::ReplaceIndex(i, name) => {
+                self.add_index((database, table), new, i, beside)?;
+                self.remove_index((database, table), new, name)?;
             }
-            Way::DropIndex(name) => match self.temporary(database, table) {
-                Some(t) => {
-                    self.alter_temporary(&t, TemporaryChange::DropIndex(name, new.table_body()))
-                }
-                None => {
-                    self.engine
-                        .drop_index(self.owner, database, table, &name, new.table_body())
-                }
-            }
-            .map_err(wrap)?,
             Way::Rebuild | Way::Copy => {
                 let own = (database, table);
                 let counts =
@@ -185,6 +156,55 @@ impl<'a> Ddl<'a> {
             }
         }
         Ok(Done::records(0))
+    }
+
+    /// Makes an index of a locked table, which is at position `i` of its new definition.
+    fn add_index(
+        &self,
+        (database, table): (&str, &str),
+        new: &Schema,
+        i: usize,
+        beside: Beside,
+    ) -> SqlResult<()> {
+        let index = &new.indexes[i];
+        let asked = (index.name.clone(), index.unique, index.body());
+        let made = match self.temporary(database, table) {
+            Some(t) => self.alter_temporary(&t, TemporaryChange::AddIndex(asked, new.table_body())),
+            None => self.engine.create_index_beside(
+                self.owner,
+                (database, table),
+                asked,
+                new.table_body(),
+                beside,
+            ),
+        };
+        made.map_err(|e| match e {
+            millpond_store::Error::DuplicateRow { index, row } => {
+                duplicate(new, table, index, &row, self.env.zone.get())
+            }
+            millpond_store::Error::DuplicateKey { .. } => SqlError::new(
+                1062,
+                format!("Duplicate entry for key '{table}.{}'", index.name),
+            ),
+            e @ millpond_store::Error::RowLogFull => store_error(e, &index.name),
+            e => store_error(e, table),
+        })
+    }
+
+    /// Drops an index of a locked table, which its new definition is without.
+    fn remove_index(
+        &self,
+        (database, table): (&str, &str),
+        new: &Schema,
+        name: String,
+    ) -> SqlResult<()> {
+        match self.temporary(database, table) {
+            Some(t) => self.alter_temporary(&t, TemporaryChange::DropIndex(name, new.table_body())),
+            None => self
+                .engine
+                .drop_index(self.owner, database, table, &name, new.table_body()),
+        }
+        .map_err(|e| store_error(e, table))
     }
 
     /// Gives a locked table another definition, for the rows and indexes that it has, and perhaps another name.

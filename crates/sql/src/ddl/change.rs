@@ -150,6 +150,7 @@ fn spec_of(index: &Index, schema: &Schema) -> KeySpec {
         comment: index.comment.clone(),
         visible: index.visible,
         btree: index.btree,
+        implied: index.implied,
     }
 }
 
@@ -646,6 +647,7 @@ impl<'a> Change<'a> {
         let name = (self.database, self.table);
         let added = foreign_keys::resolve(&self.new_foreign_keys, name, &self.foreign_keys)?;
         foreign_keys::implied_keys(&self.new_foreign_keys, &mut self.keys, usize::MAX / 2);
+        foreign_keys::drop_covered(&mut self.keys);
         let kept_keys = self.foreign_keys.len();
         self.foreign_keys.extend(added);
         functional::retain_used(&mut self.columns, &self.keys, |c| &c.column);
@@ -702,6 +704,8 @@ pub(super) enum Way {
     AddIndex(usize),
     /// One secondary index less, by name.
     DropIndex(String),
+    /// One more, at this position, and one less, which a foreign key had brought.
+    ReplaceIndex(usize, String),
     /// Every row is written anew, and what becomes of rows meanwhile can be followed.
     Rebuild,
     /// Every row is written anew, and nobody may change one meanwhile.
@@ -752,6 +756,9 @@ impl Changed {
         Ok(match (added.as_slice(), dropped.as_slice()) {
             ([i], []) if *i > 0 && definitions_same => Way::AddIndex(*i),
             ([], [i]) if *i > 0 && definitions_same => Way::DropIndex(old.indexes[*i].name.clone()),
+            ([i], [gone]) if *i > 0 && definitions_same && old.indexes[*gone].implied => {
+                Way::ReplaceIndex(*i, old.indexes[*gone].name.clone())
+            }
             _ => return self.anew(old, env),
         })
     }

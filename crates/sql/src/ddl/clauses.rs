@@ -87,7 +87,9 @@ impl Clauses {
             {
                 "ALGORITHM=COPY"
             }
-            (Algorithm::Instant, Way::AddIndex(_) | Way::DropIndex(_)) => "ALGORITHM=COPY/INPLACE",
+            (Algorithm::Instant, Way::AddIndex(_) | Way::DropIndex(_) | Way::ReplaceIndex(..)) => {
+                "ALGORITHM=COPY/INPLACE"
+            }
             (Algorithm::Instant | Algorithm::NoCopy, _) if anew => "ALGORITHM=COPY/INPLACE",
             _ => return Ok(()),
         };

@@ -321,6 +321,7 @@ impl Ddl<'_> {
         let base = keys.len();
         keys.extend(constraints);
         foreign_keys::implied_keys(&specs, &mut keys, base);
+        foreign_keys::drop_covered(&mut keys);
         let required = (self.env.sys_var)("", "sql_require_primary_key")?.to_i64() == 1;
         if required && !keys.iter().any(|k| k.kind == KeyKind::Primary) {
             return Err(SqlError::new(

@@ -51,6 +51,8 @@ pub(super) struct KeySpec {
     pub visible: bool,
     /// USING BTREE.
     pub btree: bool,
+    /// A foreign key brings it, for want of one.
+    pub implied: bool,
     /// Of a FULLTEXT key: its parser, and what is known of it besides if there is one already.
     pub text: TextKey,
 }
@@ -78,6 +80,7 @@ impl KeySpec {
             comment: String::new(),
             visible: true,
             btree: false,
+            implied: false,
             text: TextKey::Words,
         }
     }
@@ -130,6 +133,7 @@ pub(super) fn new(
         comment,
         visible,
         btree,
+        implied: false,
     })
 }
 
@@ -341,6 +345,7 @@ pub(super) fn index(spec: &KeySpec, columns: &[Column], taken: &[Index]) -> SqlR
         comment: spec.comment.clone(),
         visible: spec.visible,
         btree: spec.btree,
+        implied: spec.implied,
     };
     match spec.kind {
         KeyKind::Fulltext => index.fulltext = Some(Box::new(fulltext::resolve(spec, columns)?)),
@@ -467,6 +472,7 @@ pub(super) fn hidden() -> Index {
         comment: String::new(),
         visible: true,
         btree: false,
+        implied: false,
         fulltext: None,
         spatial: None,
     }
@@ -503,6 +509,7 @@ mod tests {
             comment: String::new(),
             visible: true,
             btree: false,
+            implied: false,
             text: TextKey::Words,
         }
     }

@@ -153,6 +153,7 @@ pub fn implied_keys(specs: &[Spec], keys: &mut Vec<KeySpec>, base: usize) {
             comment: String::new(),
             visible: true,
             btree: false,
+            implied: true,
             text: Default::default(),
             exprs: Vec::new(),
         };
@@ -161,6 +162,25 @@ pub fn implied_keys(specs: &[Spec], keys: &mut Vec<KeySpec>, base: usize) {
     for (at, key) in more.into_iter().rev() {
         keys.insert(at.min(keys.len()), key);
     }
+}
+
+/// Leaves out keys that foreign keys brought where another begins with their columns: as in MySQL, one that was asked for takes their place, or a
+/// longer one that was brought, too.
+pub fn drop_covered(keys: &mut Vec<KeySpec>) {
+    let does = |key: &KeySpec, of: &KeySpec| {
+        let mut pairs = key.parts.iter().zip(&of.parts);
+        !matches!(key.kind, KeyKind::Fulltext | KeyKind::Spatial)
+            && key.parts.len() >= of.parts.len()
+            && (!key.implied || key.parts.len() > of.parts.len())
+            && pairs.all(|((a, prefix, _), (b, ..))| prefix.is_none() && a.eq_ignore_ascii_case(b))
+    };
+    let covered = |at: usize| {
+        let mut others = keys.iter().enumerate().filter(|(i, _)| *i != at);
+        keys[at].implied && others.any(|(_, key)| does(key, &keys[at]))
+    };
+    let kept: Vec<bool> = (0..keys.len()).map(|at| !covered(at)).collect();
+    let mut kept = kept.into_iter();
+    keys.retain(|_| kept.next().unwrap_or(true));
 }
 
 impl Spec {

@@ -16,7 +16,7 @@ mod relate;
 mod rows;
 mod rules;
 
-pub(super) use define::{Spec, implied_keys, of_definition, resolve};
+pub(super) use define::{Spec, drop_covered, implied_keys, of_definition, resolve};
 pub(super) use parents::not_with_partitions;
 pub(super) use relate::{rename_columns, renamed_key};
 pub(super) use rules::check_columns;
