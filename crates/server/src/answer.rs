@@ -61,11 +61,11 @@ impl<B: Backend> Answer<B> {
             debug_assert!(held.unsettled.is_none(), "one answer at a time");
             held.bytes.clear();
             held.bytes.extend_from_slice(writer.unsent());
-            held.unsettled = Some(unsettled);
+            held.unsettled = Some(unsettled.clone());
             self.withheld.store(true, Ordering::Relaxed);
         }
         writer.hand_over();
-        self.backend.when_settled(unsettled, self.clone());
+        self.backend.when_settled(&unsettled, self.clone());
     }
 
     /// Whether an answer is withheld.
@@ -95,7 +95,7 @@ impl<B: Backend> Answer<B> {
 impl<B: Backend> OnDurable for Answer<B> {
     fn done(self: Arc<Self>, outcome: Result<(), StoreError>) {
         let mut held = self.held.lock();
-        let Some(unsettled) = held.unsettled else {
+        let Some(unsettled) = held.unsettled.clone() else {
             return;
         };
         if let Err(e) = outcome {

@@ -39,7 +39,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
     }
     fn global_u64(&self, name: &str) -> Option<u64>;
     fn count_aborted_connect(&self);
-    fn when_settled(&self, unsettled: Unsettled, who: Arc<dyn OnDurable>);
+    fn when_settled(&self, unsettled: &Unsettled, who: Arc<dyn OnDurable>);
     fn settled(&self, unsettled: Unsettled);
 }
 
@@ -128,7 +128,7 @@ impl Backend for Instance {
     fn count_aborted_connect(&self) {
         Instance::count_aborted_connect(self)
     }
-    fn when_settled(&self, unsettled: Unsettled, who: Arc<dyn OnDurable>) {
+    fn when_settled(&self, unsettled: &Unsettled, who: Arc<dyn OnDurable>) {
         Instance::when_settled(self, unsettled, who)
     }
     fn settled(&self, unsettled: Unsettled) {

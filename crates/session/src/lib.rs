@@ -7,6 +7,7 @@
 //! | `session` | [`Session`]: what becomes of the statements of a connection |
 //! | `show` | SHOW, DESCRIBE, the tables of information_schema and performance_schema |
 //! | `accounts` | accounts, their privileges and passwords |
+//! | `digests` | what statements did, by digest |
 //! | `instance` | [`Instance`]: an open database, and what its sessions share |
 //! | `events` | the event scheduler |
 //! | `kept_rows` | rows kept for a cursor of the protocol |
@@ -19,6 +20,7 @@
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 
 mod accounts;
+mod digests;
 mod events;
 mod instance;
 mod kept_rows;

@@ -34,11 +34,23 @@ enum Piece<'t> {
 
 /// A statement's digest text; the digest itself is SHA-256 of it. Statements alike but for their literals have the same.
 pub fn digest(text: &str, mode: LexMode) -> String {
+    digest_start(text, mode, usize::MAX)
+}
+
+/// The same, made of no more of the text than its first `bytes`, and what token they end in. What is left out behind them is shown as what is
+/// too long for a digest is.
+pub fn digest_start(text: &str, mode: LexMode, bytes: usize) -> String {
     let mut lexer = Lexer::new(text, mode);
     let mut pieces: Vec<Piece<'_>> = Vec::new();
     let mut length = 0;
+    let mut cut = false;
     while length < LONGEST {
         let token = lexer.next_token();
+        if token.start as usize >= bytes {
+            cut = token.kind != T::End;
+            drop_open_row(&mut pieces);
+            break;
+        }
         let slice = &text[token.start as usize..token.end as usize];
         let piece = match token.kind {
             T::End | T::Semicolon => break,
@@ -55,23 +67,40 @@ pub fn digest(text: &str, mode: LexMode) -> String {
             },
             T::UserVariable => {
                 push(&mut pieces, Piece::Sign("@"));
+                length += 2;
                 Piece::Name(unquote(&slice[1..], false))
             }
             _ => Piece::Sign(slice),
         };
-        length += match &piece {
-            Piece::Keyword(k) => k.text().len() + 1,
-            Piece::Name(name) => name.len() + 3,
-            Piece::Sign(sign) => sign.len() + 1,
-            _ => 2,
-        };
-        push(&mut pieces, piece);
+        length = length.saturating_add_signed(push(&mut pieces, piece));
     }
     let mut out = text_of(&pieces);
-    if length >= LONGEST {
+    if cut || length >= LONGEST {
         out.push_str(" ...");
     }
     out
+}
+
+/// About how many bytes of text a piece is, with the blank behind it.
+fn size(piece: &Piece<'_>) -> usize {
+    match piece {
+        Piece::Keyword(k) => k.text().len() + 1,
+        Piece::Name(name) => name.len() + 3,
+        Piece::Sign(sign) => sign.len() + 1,
+        _ => 2,
+    }
+}
+
+/// Leaves out the beginning of a row at the end of a list of rows: where it was cut off says nothing of the statement.
+fn drop_open_row(pieces: &mut Vec<Piece<'_>>) {
+    use Piece as P;
+    let rows = |p: &P<'_>| matches!(p, P::Rows | P::WideRows | P::Row | P::WideRow);
+    if let Some(at) = pieces.iter().rposition(rows)
+        && matches!(pieces.get(at + 1), Some(P::Sign(",")))
+        && pieces[at + 2..].iter().all(|p| !matches!(p, P::Keyword(_)))
+    {
+        pieces.truncate(at + 1);
+    }
 }
 
 /// Whether NULL at this place is a value rather than a part of IS NULL or NOT NULL.
@@ -79,9 +108,10 @@ fn literal_null(pieces: &[Piece<'_>]) -> bool {
     !matches!(pieces.last(), Some(Piece::Keyword(K::IS | K::NOT)))
 }
 
-/// Adds a token, and makes one of what it completes.
-fn push<'t>(pieces: &mut Vec<Piece<'t>>, piece: Piece<'t>) {
+/// Adds a token, and makes one of what it completes; how much longer the text is now.
+fn push<'t>(pieces: &mut Vec<Piece<'t>>, piece: Piece<'t>) -> isize {
     use Piece as P;
+    let mut more = size(&piece) as isize;
     pieces.push(piece);
     loop {
         let (drop, made) = match pieces.as_slice() {
@@ -93,8 +123,10 @@ fn push<'t>(pieces: &mut Vec<Piece<'t>>, piece: Piece<'t>) {
             [.., P::Sign("("), P::Values, P::Sign(")")] => (3, P::WideRow),
             [.., P::Row | P::Rows, P::Sign(","), P::Row] => (3, P::Rows),
             [.., P::WideRow | P::WideRows, P::Sign(","), P::WideRow] => (3, P::WideRows),
-            _ => return,
+            _ => return more,
         };
+        let gone: usize = pieces[pieces.len() - drop..].iter().map(size).sum();
+        more += size(&made) as isize - gone as isize;
         pieces.truncate(pieces.len() - drop);
         pieces.push(made);
     }
@@ -169,5 +201,23 @@ mod tests {
         let long = format!("select {}", "a + ".repeat(1000));
         let text = digest(&long, LexMode::default());
         assert!(text.ends_with(" ...") && text.len() < 2 * LONGEST, "{text}");
+    }
+
+    #[test]
+    fn lists_are_as_long_as_what_is_left_of_them() {
+        let rows = vec!["(1, 'a')"; 5000].join(",");
+        let text = format!("INSERT INTO t VALUES {rows} ON DUPLICATE KEY UPDATE a = 1");
+        let short = "INSERT INTO `t` VALUES (...) /* , ... */";
+        assert_eq!(
+            digest(&text, LexMode::default()),
+            format!("{short} ON DUPLICATE KEY UPDATE `a` = ?")
+        );
+        // Wherever it is cut off.
+        for bytes in 100..120 {
+            let start = digest_start(&text, LexMode::default(), bytes);
+            assert_eq!(start, format!("{short} ..."), "{bytes}");
+        }
+        let whole = digest_start("SELECT 1", LexMode::default(), 8);
+        assert_eq!(whole, "SELECT ?");
     }
 }

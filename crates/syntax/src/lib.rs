@@ -28,7 +28,7 @@ pub mod span;
 mod split;
 pub mod text;
 
-pub use digest::digest;
+pub use digest::{digest, digest_start};
 pub use error::SyntaxError;
 pub use generalize::{General, Taken, generalize};
 pub use keyword::Keyword;

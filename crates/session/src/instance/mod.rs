@@ -27,6 +27,7 @@ mod start;
 mod transport;
 
 use crate::accounts::Accounts;
+use crate::digests::Digests;
 use crate::events::Scheduler;
 use crate::persisted::Persisted;
 use crate::programs::Programs;
@@ -70,6 +71,8 @@ pub(crate) struct Inner {
     pub registry: Registry,
     pub watch: Watch,
     pub slow_log: SlowLog,
+    /// What statements did, by digest.
+    pub digests: Digests,
     /// Slow queries whose sessions had gone on before they were settled.
     pub slow_unsettled: AtomicU64,
     started: Instant,
@@ -356,6 +359,9 @@ impl Instance {
             .map_err(|e| SqlError::new(1105, format!("Can't start a thread: {e}")))?;
         let memory = globals.get(vars::known("temptable_max_ram")).as_u64();
         let memory = memory.map_or(usize::MAX, |n| usize::try_from(n).unwrap_or(usize::MAX));
+        let digests = globals.get(vars::known("performance_schema_digests_size"));
+        let digests = digests.as_u64().unwrap_or(0);
+        let digests = usize::try_from(digests).unwrap_or(usize::MAX);
         let now = Instant::now();
         let instance = Instance(Arc::new(Inner {
             engine,
@@ -363,6 +369,7 @@ impl Instance {
             registry: Registry::new(),
             watch: Watch::new(),
             slow_log: SlowLog::default(),
+            digests: Digests::new(digests),
             slow_unsettled: AtomicU64::new(0),
             started: now,
             flushed: Mutex::new(now),
@@ -543,6 +550,7 @@ impl Instance {
         add("Millpond_ddl_statements", self.0.watch.ddl_count());
         add("Connections", load(&self.0.registry.connections));
         add("Max_used_connections", max_used);
+        add("Performance_schema_digest_lost", self.0.digests.lost());
         add("Prepared_stmt_count", load(&self.0.prepared));
         add("Threads_cached", 0);
         add("Threads_connected", self.0.registry.count() as u64);

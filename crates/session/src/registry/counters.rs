@@ -16,6 +16,8 @@ macro_rules! counters {
         impl Counter {
             /// Names as in SHOW STATUS, by position.
             pub(crate) const NAMES: &'static [&'static str] = &[$($name,)*];
+            /// All of them.
+            pub(crate) const ALL: &'static [Counter] = &[$(Counter::$variant,)*];
         }
     };
 }

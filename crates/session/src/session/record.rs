@@ -1,11 +1,17 @@
 //! What a statement leaves in the stall record and the slow query log when it ends.
 
+use std::sync::Arc;
+
 use super::Session;
+use super::unsettled::Counts;
+use crate::digests::{Done, Tally};
 use crate::registry::Counter;
 use crate::slowlog::{self, Entry};
 use crate::statements::Compiled;
 use crate::watch::{self, DdlEvent, Running, StatementKind};
 use millpond_sql::error::SqlResult;
+use millpond_sql::parse::lex_mode;
+use millpond_sql::plan::Shape;
 use millpond_sql::value::Value;
 
 /// The statement that runs, as far as records are concerned.
@@ -14,6 +20,10 @@ pub(super) struct Current {
     pub running: Running,
     /// What the session's owner had waited for locks when it began, nanoseconds.
     pub waited_ns: u64,
+    /// How its plan found rows, once it has run.
+    pub shape: Shape,
+    /// Whether it was run by a plan.
+    pub planned: bool,
 }
 
 impl Default for Current {
@@ -24,21 +34,131 @@ impl Default for Current {
                 start_ns: 0,
             },
             waited_ns: 0,
+            shape: Shape::default(),
+            planned: false,
         }
     }
 }
 
+/// Counts a statement that has ended.
+#[inline]
+pub(super) fn count(tally: &Tally, done: &Done, text: &Arc<str>) {
+    tally.add(done);
+    if tally.wants_sample(done.ns, done.end_us) {
+        tally.put_sample(text, done);
+    }
+}
+
 impl Session {
-    /// Records that the statement begun last has ended. `administrative`: whether `log_slow_admin_statements` is about it; `text`
-    /// is what the client sent; `params` the values of a prepared statement.
+    /// Records that the statement begun last has ended. `text` is what the client sent; `params` the values of a prepared statement; `values`
+    /// how many it ran with, those of a text's own literals among them.
     #[inline]
-    pub(super) fn record_end(&mut self, administrative: bool, text: &str, params: &[Value<'_>]) {
+    pub(super) fn record_end(
+        &mut self,
+        compiled: &Compiled,
+        text: &Arc<str>,
+        params: &[Value<'_>],
+        values: usize,
+        failed: bool,
+    ) {
+        let mut done = self.done(failed);
         let watch = &self.instance.0.watch;
         let end_ns = watch.now_ns();
-        let ns = watch.finish(self.current.running, end_ns);
-        if ns > self.settings.long_query_ns {
-            self.slow(administrative, text, params, end_ns);
+        done.ns = watch.finish(self.current.running, end_ns);
+        done.end_us = watch.wall_us(end_ns);
+        match compiled.tally(values).get() {
+            Some(t) if t.schema.as_deref() == self.context.database.as_deref() => {
+                count(t, &done, text);
+            }
+            _ => count(&self.other_tally(compiled, text, values), &done, text),
         }
+        if done.ns > self.settings.long_query_ns {
+            self.slow(compiled.row.administrative, text, params, end_ns);
+        }
+    }
+
+    /// What is to be counted of the statement begun last when it is settled.
+    pub(super) fn record_later(
+        &mut self,
+        compiled: &Compiled,
+        text: &Arc<str>,
+        values: usize,
+        failed: bool,
+    ) {
+        let done = self.done(failed);
+        let tally = match compiled.tally(values).get() {
+            Some(t) if t.schema.as_deref() == self.context.database.as_deref() => t.clone(),
+            _ => self.other_tally(compiled, text, values),
+        };
+        let watch = &self.instance.0.watch;
+        let now_ns = watch.now_ns();
+        let ns = now_ns.saturating_sub(self.current.running.start_ns);
+        // It takes longer than that by what the log takes.
+        let sample = tally.wants_sample(ns, watch.wall_us(now_ns));
+        self.unsettled.counts = Some(Counts {
+            done,
+            tally,
+            sample: sample.then(|| text.clone()),
+        });
+    }
+
+    /// What the statement begun last did, but for when it ended.
+    #[inline]
+    fn done(&mut self, failed: bool) -> Done {
+        let env = &mut self.env;
+        let conditions = env.conversion.diagnostics.get_mut().len() as u64;
+        Done {
+            ns: 0,
+            end_us: 0,
+            lock_ns: self.owner.waited_ns() - self.current.waited_ns,
+            errors: u64::from(failed),
+            warnings: conditions + u64::from(failed),
+            affected: match failed {
+                true => 0,
+                false => u64::try_from(env.row_count.get()).unwrap_or(0),
+            },
+            sent: env.rows_sent.get(),
+            examined: env.rows_examined.get(),
+            disk_tables: env.effort.disk_tables.get(),
+            sort_rows: env.effort.sort_rows.get(),
+            merge_passes: env.effort.merge_passes.get(),
+            memory: match self.current.planned {
+                true => self.memory.peak() as u64,
+                false => 0,
+            },
+            shape: self.current.shape,
+        }
+    }
+
+    /// Where a text is counted that runs for the first time, or in another schema than it did then.
+    #[cold]
+    fn other_tally(&self, compiled: &Compiled, text: &str, values: usize) -> Arc<Tally> {
+        // What is shown of a text with passwords isn't what is written; what its plan was made for may be a list of one of its rows.
+        let text = match compiled.is_secret {
+            true => &compiled.statement.text,
+            false => text,
+        };
+        let (tally, own) = self.instance.0.digests.of(
+            self.context.database.as_deref(),
+            text,
+            lex_mode(self.env.sql_mode.get()),
+            Some(compiled.row.kind),
+        );
+        if own {
+            // The first stays.
+            let _ = compiled.tally(values).set(tally.clone());
+        }
+        tally
+    }
+
+    /// Counts a text that is no statement.
+    pub(super) fn record_unparsed(&mut self) {
+        let mut done = self.done(true);
+        let watch = &self.instance.0.watch;
+        let end_ns = watch.now_ns();
+        done.ns = end_ns.saturating_sub(self.current.running.start_ns);
+        done.end_us = watch.wall_us(end_ns);
+        self.instance.0.digests.rest(None).add(&done);
     }
 
     /// How long the current statement may take before it is a slow query, as far as rows decide that.

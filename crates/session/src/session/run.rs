@@ -54,6 +54,8 @@ impl Session {
         let ran = self.in_transaction(|s| s.run_kept(compiled, &mut kept, params, sink));
         let is_query = kept.as_ref().is_some_and(|k| k.plan.is_query());
         if let Some(kept) = kept {
+            self.current.shape = kept.plan.shape;
+            self.current.planned = true;
             compiled.put_back(kept);
         }
         self.end_planned(ran?, is_query, more, sink)
@@ -187,6 +189,7 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
+        self.current.shape = plan.shape;
         let outcome = self.in_transaction(|s| match s.run(plan, params, sink)? {
             Run::Done(outcome) => Ok(outcome),
             Run::Stale => Err(changed()),

@@ -172,6 +172,7 @@ impl Session {
             found_rows: 0.into(),
             rows_sent: 0.into(),
             rows_examined: 0.into(),
+            effort: Default::default(),
             user_vars: HashMap::new().into(),
             user_collations: HashMap::new().into(),
             vars_charge: Some(Charge::new(&memory)).into(),

@@ -13,6 +13,7 @@ use crate::watch::{Running, StatementKind};
 use millpond_sql::env::{Diagnostic, Level, SqlMode};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse;
+use millpond_sql::plan::Shape;
 use millpond_sql::result::ResultSink;
 use millpond_sql::stack;
 use millpond_sql::types::Encoding;
@@ -178,6 +179,7 @@ impl Session {
         self.env.profiles.end(None);
         self.begin_statement(Command::Query);
         self.env.conversion.diagnostics.get_mut().clear();
+        self.record_unparsed();
         self.fail(e)
     }
 
@@ -301,10 +303,13 @@ impl Session {
                 start_ns: watch.now_ns(),
             },
             waited_ns: self.owner.waited_ns(),
+            shape: Shape::default(),
+            planned: false,
         };
         let now_us = watch.wall_us(self.current.running.start_ns);
         self.env.rows_sent.set(0);
         self.env.rows_examined.set(0);
+        self.env.effort.clear();
         let seat = &*self.facts.seat;
         // Before `busy`: a KILL QUERY from then on is about this statement.
         if seat.interrupted() {
@@ -399,7 +404,9 @@ impl Session {
                 // A text's own literals, taken out to find its plan.
                 _ => &[],
             };
-            self.record_end(compiled.row.administrative, text, values);
+            self.record_end(compiled, text, values, params.len(), result.is_err());
+        } else {
+            self.record_later(compiled, text, params.len(), result.is_err());
         }
         let profiled = !compiled.row.is_profile;
         self.env.profiles.end(profiled.then_some(&**text));

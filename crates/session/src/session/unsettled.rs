@@ -12,18 +12,30 @@ use std::sync::atomic::Ordering;
 use millpond_store::OnDurable;
 
 use super::Session;
+use super::record::count;
+use crate::digests::{Done, Tally};
 use crate::instance::Instance;
 use crate::watch::{Running, StatementKind};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::store_error::store_error;
 
 /// A statement that is done but for its commit's durability.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Unsettled {
     lsn: u64,
     running: Running,
     /// It is a slow query if it takes longer than this.
     slow_after_ns: u64,
+    counts: Option<Counts>,
+}
+
+/// What is to be counted of such a statement, and where.
+#[derive(Clone, Debug)]
+pub(super) struct Counts {
+    pub done: Done,
+    pub tally: Arc<Tally>,
+    /// Its text, if it is to be the digest's sample.
+    pub sample: Option<Arc<str>>,
 }
 
 /// A session's part in it.
@@ -35,6 +47,8 @@ pub(super) struct Deferral {
     pub allowed: bool,
     /// How far the log must be durable before the statement's end may be told; 0: it may.
     pub lsn: u64,
+    /// What is counted then.
+    pub counts: Option<Counts>,
 }
 
 impl StatementKind {
@@ -72,6 +86,7 @@ impl Session {
             lsn: std::mem::take(&mut self.unsettled.lsn),
             running: self.current.running,
             slow_after_ns: self.slow_after_ns(),
+            counts: self.unsettled.counts.take(),
         })
     }
 
@@ -86,14 +101,23 @@ impl Session {
 
 impl Instance {
     /// Tells `who` when it is settled; that must call [`Instance::settled`].
-    pub fn when_settled(&self, unsettled: Unsettled, who: Arc<dyn OnDurable>) {
+    pub fn when_settled(&self, unsettled: &Unsettled, who: Arc<dyn OnDurable>) {
         self.0.engine.when_durable(unsettled.lsn, who);
     }
 
     /// Records the statement's end.
     pub fn settled(&self, unsettled: Unsettled) {
         let watch = &self.0.watch;
-        let ns = watch.finish(unsettled.running, watch.now_ns());
+        let end_ns = watch.now_ns();
+        let ns = watch.finish(unsettled.running, end_ns);
+        if let Some(mut counts) = unsettled.counts {
+            counts.done.ns = ns;
+            counts.done.end_us = watch.wall_us(end_ns);
+            match &counts.sample {
+                Some(text) => count(&counts.tally, &counts.done, text),
+                None => counts.tally.add(&counts.done),
+            }
+        }
         if ns > unsettled.slow_after_ns {
             self.0.slow_unsettled.fetch_add(1, Ordering::Relaxed);
         }

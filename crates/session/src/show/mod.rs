@@ -25,6 +25,7 @@
 //! | `innodb` | information_schema.INNODB_TABLES |
 //! | `routines` | stored routines |
 //! | `tablespaces` | tablespaces and their files |
+//! | `statements` | what statements did, by digest and kind |
 //! | `stages` | stages of statements that are under way |
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
@@ -57,6 +58,7 @@ mod schema;
 mod server;
 mod spatial;
 mod stages;
+mod statements;
 mod statistics;
 mod table;
 mod tablespaces;
@@ -110,6 +112,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(variables_info::tables(database));
     tables.extend(views::tables(database));
     tables.extend(stages::tables(database));
+    tables.extend(statements::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

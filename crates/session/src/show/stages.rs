@@ -1,12 +1,14 @@
 //! performance_schema.events_stages_current: how far statements that write a table anew or build an index have come; and what
 //! setup_instruments and setup_consumers say of that. Work is counted in rows and index entries.
 //!
-//! These stages are always watched: it costs an addition for a thousand rows. So the setup tables say YES, and can't be changed.
+//! These stages are always watched: it costs an addition for a thousand rows. So are statements and waits. So the setup tables say YES, and can't
+//! be changed.
 
 use std::time::Instant;
 
 use millpond_sql::value::Value;
 use millpond_store::txn::DdlStage;
+use millpond_store::wait::Class;
 
 use super::table::{Columns, Ty, Virtual, n, s};
 
@@ -33,7 +35,7 @@ const CONSUMERS: [(&str, bool); 16] = [
     ("events_waits_history_long", false),
     ("global_instrumentation", true),
     ("thread_instrumentation", true),
-    ("statements_digest", false),
+    ("statements_digest", true),
 ];
 
 pub(super) fn tables(database: &str) -> Vec<Virtual> {
@@ -102,17 +104,25 @@ fn instruments() -> Virtual {
         ("DOCUMENTATION", Ty::NullText),
     ];
     Virtual::new(PS, "setup_instruments", COLUMNS, |_, emit| {
-        DdlStage::ALL.into_iter().try_for_each(|stage| {
+        let mut row = |name: String, properties: &'static str| {
             emit(&[
-                s(event(stage)),
+                s(name),
                 s("YES"),
                 s("YES"),
-                s("progress"),
+                s(properties),
                 Value::Null,
                 n(0u64),
                 Value::Null,
             ])
-        })
+        };
+        for stage in DdlStage::ALL {
+            row(event(stage), "progress")?;
+        }
+        super::statements::instruments().try_for_each(|name| row(name, ""))?;
+        for class in Class::ALL {
+            row(class.event_name().to_string(), "")?;
+        }
+        Ok(())
     })
 }
 

@@ -25,6 +25,10 @@ pub(super) enum Ty {
     Num,
     /// The same, or NULL.
     NullNum,
+    /// An unsigned INT.
+    UInt,
+    /// The same, or NULL.
+    NullUInt,
     /// A floating-point number.
     Double,
     /// A decimal of so many digits, so many of them behind the point.
@@ -106,6 +110,10 @@ fn column(name: &'static str, ty: Ty) -> VirtualColumn {
         collation: Collation::Utf8mb4GeneralCi,
         ..SqlType::new(BaseType::LongText)
     };
+    let unsigned = || SqlType {
+        unsigned: true,
+        ..SqlType::new(BaseType::Int)
+    };
     let (ty, nullable) = match ty {
         Ty::Str(n) => (text(n), false),
         Ty::NullStr(n) => (text(n), true),
@@ -113,12 +121,15 @@ fn column(name: &'static str, ty: Ty) -> VirtualColumn {
         Ty::NullText => (long(), true),
         Ty::Num => (SqlType::ubigint(), false),
         Ty::NullNum => (SqlType::ubigint(), true),
+        Ty::UInt => (unsigned(), false),
+        Ty::NullUInt => (unsigned(), true),
         Ty::Double => (SqlType::new(BaseType::Double), false),
         Ty::Decimal(digits, scale) => (SqlType::decimal(digits, scale), false),
         Ty::NullDecimal(digits, scale) => (SqlType::decimal(digits, scale), true),
         Ty::NullTime => (SqlType::datetime(0), true),
         Ty::Of(base, 0) => (SqlType::new(base), false),
         Ty::Of(base, fsp) => (SqlType::temporal(base, fsp), false),
+        Ty::NullOf(base, 0) => (SqlType::new(base), true),
         Ty::NullOf(base, fsp) => (SqlType::temporal(base, fsp), true),
     };
     VirtualColumn { name, ty, nullable }

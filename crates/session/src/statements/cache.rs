@@ -9,10 +9,11 @@
 use parking_lot::Mutex;
 use std::any::Any;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::kinds::{self, Row};
 use super::masked;
+use crate::digests::Tally;
 use millpond_sql::error::SqlResult;
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{StatementKind, TransactionStatement};
@@ -68,6 +69,9 @@ pub(crate) struct Parsed {
     pub row: Row,
     /// Whether passwords may be in it, which nobody keeps.
     pub is_secret: bool,
+    /// Where its executions are counted, in the schema that it ran in first; the second is for an INSERT of one row that runs for each of
+    /// several, which has another digest.
+    tallies: [OnceLock<Arc<Tally>>; 2],
     /// Made by any session, the latest first.
     plans: Mutex<Vec<Kept>>,
 }
@@ -95,8 +99,17 @@ impl Parsed {
                 true => masked::masked(&text),
                 false => text,
             },
+            tallies: Default::default(),
             plans: Mutex::default(),
         })
+    }
+}
+
+impl Parsed {
+    /// Where an execution with so many values is counted, if it is known.
+    #[inline]
+    pub fn tally(&self, values: usize) -> &OnceLock<Arc<Tally>> {
+        &self.tallies[usize::from(values > self.statement.params)]
     }
 }
 

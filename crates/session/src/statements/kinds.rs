@@ -32,6 +32,8 @@ pub(crate) enum Effect {
 pub(crate) struct Row {
     /// The status variable that counts it.
     pub counter: Option<C>,
+    /// The one that is about its kind, whether or not it counts here.
+    pub kind: C,
     /// What records know it as.
     pub watched: W,
     pub effect: Effect,
@@ -49,6 +51,7 @@ impl Row {
     const fn new(counter: C, watched: W, effect: Effect) -> Row {
         Row {
             counter: Some(counter),
+            kind: counter,
             watched,
             effect,
             preparable: true,

@@ -6,6 +6,7 @@ mod collations;
 mod compatibility;
 mod deep;
 mod diagnostics;
+mod digests;
 mod events;
 mod expressions;
 mod files;

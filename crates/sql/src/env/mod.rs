@@ -90,6 +90,8 @@ pub struct SessionEnv {
     pub rows_sent: Cell<u64>,
     /// Rows that the current statement has read from tables.
     pub rows_examined: Cell<u64>,
+    /// What the current statement did besides reading rows.
+    pub effort: Effort,
     /// `@name` variables.
     pub user_vars: RefCell<HashMap<String, Value<'static>>>,
     /// The collations of those that hold strings.
@@ -113,6 +115,32 @@ pub struct SessionEnv {
     pub profiles: Profiles,
     /// What the client has sent by name with the running statement; `None`: NULL.
     pub query_attributes: RefCell<Vec<(String, Option<String>)>>,
+}
+
+/// What a statement does besides reading rows, for statistics. Work of other threads than the session's is not in it.
+#[derive(Clone, Debug, Default)]
+pub struct Effort {
+    /// Rows that ORDER BY sorted.
+    pub sort_rows: Cell<u64>,
+    /// Passes over what a sort had on disk before its last.
+    pub merge_passes: Cell<u64>,
+    /// Computed tables that did not fit into memory.
+    pub disk_tables: Cell<u64>,
+}
+
+impl Effort {
+    /// Another statement begins.
+    #[inline]
+    pub fn clear(&self) {
+        self.sort_rows.set(0);
+        self.merge_passes.set(0);
+        self.disk_tables.set(0);
+    }
+    /// A computed table goes to disk.
+    #[cold]
+    pub fn spill(&self) {
+        self.disk_tables.set(self.disk_tables.get() + 1);
+    }
 }
 
 /// What a statement's programs may not do.
@@ -178,6 +206,7 @@ impl SessionEnv {
             found_rows: Cell::default(),
             rows_sent: Cell::default(),
             rows_examined: Cell::default(),
+            effort: Effort::default(),
             user_vars: RefCell::default(),
             user_collations: RefCell::default(),
             vars_charge: RefCell::default(),
@@ -328,6 +357,7 @@ pub(crate) mod tests {
             found_rows: Cell::new(4),
             rows_sent: Cell::new(0),
             rows_examined: Cell::new(0),
+            effort: Effort::default(),
             user_vars: RefCell::default(),
             user_collations: RefCell::default(),
             vars_charge: RefCell::default(),

@@ -474,6 +474,7 @@ impl<'s> Tail<'s> {
             })?;
         }
         if let Some(sort) = self.sort.take() {
+            sort.count_rows();
             sort.rows(st, self.offset, self.count, |st, r| {
                 self.sent += 1;
                 out(st, r)

@@ -49,6 +49,7 @@ impl<'s> Distinct<'s> {
         }
         let cost = key.len() + OVERHEAD_BYTES;
         if self.charge.used() + cost > st.limits.table || !self.charge.try_grow(cost) {
+            st.env.effort.spill();
             self.aside = Some(Sorter::of(st, u64::MAX, st.limits.table));
             return Seen::Later;
         }

@@ -149,7 +149,10 @@ impl<'s> Groups<'s> {
             codec::put_row(r, &mut bytes);
         }
         self.aside
-            .get_or_insert_with(|| Sorter::of(st, u64::MAX, st.limits.table))
+            .get_or_insert_with(|| {
+                st.env.effort.spill();
+                Sorter::of(st, u64::MAX, st.limits.table)
+            })
             .add_bytes(&self.key, &bytes)?;
         Ok(Flow::Continue)
     }

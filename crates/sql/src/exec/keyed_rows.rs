@@ -199,6 +199,7 @@ impl<'s> KeyedRows<'s> {
     /// Moves all rows to a sort.
     #[cold]
     fn overflow(&mut self, st: &mut State<'s>) -> SqlResult<()> {
+        st.env.effort.spill();
         let mut sorter = Sorter::of(st, u64::MAX, self.limit);
         for slot in &self.slots {
             let (key, _) = parts(self.bytes(slot.first));

@@ -9,6 +9,7 @@ use millpond_store::sort::{Piece, TempFile};
 use smallvec::SmallVec;
 
 use super::state::State;
+use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::memory::{Charge, out_of_memory};
 use crate::row::{Reader, put_all};
@@ -30,6 +31,7 @@ enum Block {
 /// Rows.
 pub struct RowBuffer<'s> {
     engine: &'s Engine,
+    env: &'s SessionEnv,
     limit: usize,
     block_bytes: usize,
     charge: Charge,
@@ -45,6 +47,7 @@ impl<'s> RowBuffer<'s> {
     pub fn new(st: &State<'s>, limit: usize, block_bytes: usize) -> RowBuffer<'s> {
         RowBuffer {
             engine: st.engine,
+            env: st.env,
             limit,
             block_bytes,
             charge: st.charge(),
@@ -99,11 +102,14 @@ impl<'s> RowBuffer<'s> {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(
-                self.engine
-                    .temporary_file()
-                    .map_err(|e| store_error(e, ""))?,
-            ),
+            none => {
+                self.env.effort.spill();
+                none.insert(
+                    self.engine
+                        .temporary_file()
+                        .map_err(|e| store_error(e, ""))?,
+                )
+            }
         };
         let piece = file.add(&self.tail).map_err(|e| store_error(e, ""))?;
         self.blocks.push(Block::File(piece));

@@ -233,6 +233,7 @@ struct Tail<'s> {
 impl<'s> Tail<'s> {
     fn finish(mut self, st: &mut State<'s>, out: &mut Out<'_, 's>) -> SqlResult<Counts> {
         if let Some(sort) = self.sort.take() {
+            sort.count_rows();
             sort.rows(st, self.offset, self.count, |st, r| {
                 self.sent += 1;
                 out(st, r)

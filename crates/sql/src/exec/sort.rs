@@ -199,6 +199,12 @@ impl<'s> Sorter<'s> {
         Ok(())
     }
 
+    /// Counts its rows among those that the statement has sorted.
+    pub fn count_rows(&self) {
+        let counted = &self.stop.env.effort.sort_rows;
+        counted.set(counted.get() + self.arrived.min(self.keep));
+    }
+
     /// Calls `f` with the records in order, until it stops.
     pub fn drain(
         self,
@@ -224,6 +230,8 @@ impl<'s> Sorter<'s> {
                 let stop = self.stop;
                 let sorted = s.finish(&|| stop.go_on());
                 let mut sorted = sorted.map_err(|e| stop.error(e))?;
+                let passes = &stop.env.effort.merge_passes;
+                passes.set(passes.get() + u64::from(sorted.merge_passes()));
                 while let Some((key, value)) = sorted.next().map_err(|e| store_error(e, ""))? {
                     st.tick_bytes(value.len())?;
                     if f(st, key, value)? == Flow::Stop {

@@ -115,6 +115,9 @@ fn find<'s>(
         })
     })?;
     if let Some(kept) = kept {
+        if sorts {
+            kept.count_rows();
+        }
         number = 0;
         kept.drain(st, |st, _, record| {
             let mut r = Reader(record);

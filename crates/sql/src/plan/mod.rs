@@ -6,6 +6,7 @@
 //! | `dml` | the plans of INSERT, REPLACE, UPDATE, DELETE |
 //! | `ranges` | an access path's conditions, with values, as ranges of index keys |
 //! | `assumptions` | what a plan takes for granted of its placeholders' values |
+//! | `shape` | how a plan finds its rows, for statistics of statements |
 //!
 //! A [`Plan`] holds the tables it was made for. Running it pins them first, so a plan never meets a table
 //! other than the one it was made for; nothing else in it depends on the transaction or on data. It says whether it is still
@@ -15,6 +16,7 @@ pub mod assumptions;
 pub(crate) mod dml;
 pub(crate) mod nodes;
 pub(crate) mod ranges;
+mod shape;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -35,6 +37,8 @@ use crate::value::family::beside;
 use crate::write::foreign_keys::{Relations, Written};
 use crate::write::locks_reads;
 use assumptions::{Assumption, Rests};
+
+pub use shape::Shape;
 
 /// A statement ready to run, any number of times, in any transaction.
 #[derive(Debug)]
@@ -60,6 +64,8 @@ pub struct Plan {
     pub(crate) derived: Vec<nodes::Derived>,
     pub(crate) subqueries: usize,
     pub(crate) hashes: usize,
+    /// How it finds its rows.
+    pub shape: Shape,
     /// MAX_EXECUTION_TIME(n), milliseconds.
     pub time_limit: Option<u64>,
     /// EXPLAIN ANALYZE: it runs, and what is returned is how it went.
@@ -161,6 +167,7 @@ impl Plan {
             outgrown: AtomicBool::new(false),
             patience: AtomicU64::new(OUTGROWN_ROWS),
             generation: AtomicU64::new(generation),
+            shape: Shape::of(&root, &optimized.derived),
             root,
             derived: optimized.derived,
             subqueries: optimized.subqueries,
@@ -264,6 +271,7 @@ impl Plan {
             reusable: false,
             private: true,
             root: Root::Explain(rows),
+            shape: Shape::default(),
             derived: Vec::new(),
             subqueries: 0,
             hashes: 0,

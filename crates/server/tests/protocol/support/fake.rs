@@ -87,7 +87,7 @@ impl Backend for Fake {
     fn global_u64(&self, name: &str) -> Option<u64> {
         self.variables.get(name).copied()
     }
-    fn when_settled(&self, _: Unsettled, _: Arc<dyn OnDurable>) {
+    fn when_settled(&self, _: &Unsettled, _: Arc<dyn OnDurable>) {
         unreachable!("nothing here waits for a log");
     }
     fn settled(&self, _: Unsettled) {}

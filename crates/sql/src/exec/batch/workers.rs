@@ -210,6 +210,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         found_rows: Cell::default(),
         rows_sent: Cell::default(),
         rows_examined: Cell::default(),
+        effort: Default::default(),
         user_vars: RefCell::default(),
         user_collations: RefCell::default(),
         vars_charge: RefCell::default(),
