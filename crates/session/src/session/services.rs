@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use millpond_sql::catalog::View;
 use millpond_sql::env::privileges::Need;
 use millpond_sql::env::user_locks::UserLocks;
 use millpond_sql::env::{Around, Services, StoredFunction, VirtualTable};
@@ -42,6 +43,9 @@ impl Services for Facts {
     }
     fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         show::find(database, name)
+    }
+    fn system_view(&self, database: &str, name: &str) -> Option<(String, Arc<View>)> {
+        show::system_view(database, name)
     }
     fn function(&self, database: &str, name: &str) -> SqlResult<Option<Arc<StoredFunction>>> {
         program::function(self, database, name)

@@ -214,17 +214,22 @@ pub(crate) fn virtual_text(table: &dyn VirtualTable) -> String {
         .columns()
         .iter()
         .map(|c| {
-            let null = if c.nullable {
-                "DEFAULT NULL"
-            } else {
-                "NOT NULL"
+            let null = match c.nullable {
+                false => " NOT NULL",
+                true if c.ty.is_blob() => "",
+                true => " DEFAULT NULL",
             };
-            format!("{} {} {null}", quote_name(c.name), c.ty.column_type())
+            format!("{} {}{null}", quote_name(c.name), c.ty.column_type())
         })
         .collect();
     let collation = Collation::Utf8mb4GeneralCi;
+    let (kind, engine) = match table.database() {
+        "information_schema" => ("TEMPORARY TABLE", "MEMORY"),
+        "performance_schema" => ("TABLE", "PERFORMANCE_SCHEMA"),
+        _ => ("TABLE", "InnoDB"),
+    };
     format!(
-        "CREATE TABLE {} (\n  {}\n) ENGINE=InnoDB DEFAULT CHARSET={} COLLATE={}",
+        "CREATE {kind} {} (\n  {}\n) ENGINE={engine} DEFAULT CHARSET={} COLLATE={}",
         quote_name(table.name()),
         lines.join(",\n  "),
         collation.charset(),

@@ -26,6 +26,7 @@
 //! | `routines` | stored routines |
 //! | `tablespaces` | tablespaces and their files |
 //! | `statements` | what statements did, by digest and kind |
+//! | `sys` | the views of the schema sys |
 //! | `stages` | stages of statements that are under way |
 //! | `statistics` | what optimizer statistics say |
 //! | `create` | the text of SHOW CREATE TABLE |
@@ -60,6 +61,7 @@ mod spatial;
 mod stages;
 mod statements;
 mod statistics;
+mod sys;
 mod table;
 mod tablespaces;
 mod variables_info;
@@ -69,6 +71,7 @@ mod watch;
 
 use std::sync::Arc;
 
+use millpond_sql::catalog::View;
 use millpond_sql::env::{VirtualTable, is_system_schema};
 use millpond_sql::result::ColumnMeta;
 use millpond_sql::types::{Collation, SqlType};
@@ -86,6 +89,14 @@ pub fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         .into_iter()
         .find(|t| t.name().eq_ignore_ascii_case(name))
         .map(|t| Arc::new(t) as Arc<dyn VirtualTable>)
+}
+
+/// The view of a system schema by its name, both compared without regard to case, with the name as it is shown.
+pub fn system_view(database: &str, name: &str) -> Option<(String, Arc<View>)> {
+    match database.eq_ignore_ascii_case(sys::SYS) {
+        true => sys::find(name),
+        false => None,
+    }
 }
 
 /// The tables of a system schema (lower-case name), by name.

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use super::create::{database_text, table_text, virtual_text};
-use super::find;
-use super::logs::MYSQL;
 use super::schema::{self, Only};
 use super::server;
 use super::table::{Ty, Virtual, s};
 use super::{events, profile, routines, views};
+use super::{find, system_view};
 use crate::instance::Facts;
 use millpond_sql::catalog;
 use millpond_sql::catalog::programs::ProgramKind;
@@ -89,7 +88,7 @@ fn table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Only> {
     if temporary.is_some() {
         // It is there.
     } else if is_system_schema(&database) {
-        if find(&database, &table).is_none() {
+        if find(&database, &table).is_none() && system_view(&database, &table).is_none() {
             return Err(ddl::no_such_table(&database, &table));
         }
     } else {
@@ -159,11 +158,8 @@ fn create_table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     let instance = &facts(env)?.instance;
     if is_system_schema(&database) {
         return match find(&database, &table) {
-            Some(shown) if shown.database() == MYSQL => {
-                Ok(definition(table, virtual_text(&*shown)))
-            }
-            Some(_) => Err(SqlError::unsupported("SHOW CREATE TABLE of a system view")),
-            None => Err(ddl::no_such_table(&database, &table)),
+            Some(shown) => Ok(definition(shown.name().to_string(), virtual_text(&*shown))),
+            None => system_view_text(&database, &table, env),
         };
     }
     let temporary = env.temporary.get(&database, &table);
@@ -585,8 +581,23 @@ fn create_event(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     Ok(one_row(&columns, row))
 }
 
+/// SHOW CREATE VIEW, and TABLE, of a view of the system.
+fn system_view_text(database: &str, name: &str, env: &SessionEnv) -> SqlResult<Shown> {
+    let Some((name, view)) = system_view(database, name) else {
+        return Err(ddl::no_such_table(database, name));
+    };
+    let (columns, row) = views::system_definition(&name, &view, env);
+    Ok(one_row(columns, row))
+}
+
 fn create_view(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     let (database, table) = ddl::qualified(name, env)?;
+    if is_system_schema(&database) {
+        return match find(&database, &table) {
+            Some(_) => Err(wrong_object(&database, &table, "VIEW")),
+            None => system_view_text(&database, &table, env),
+        };
+    }
     let facts = facts(env)?;
     let def = facts.instance.engine().table_def(&database, &table);
     let def = def.map_err(|e| store_error(e, &table))?;

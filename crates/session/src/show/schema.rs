@@ -8,7 +8,7 @@ use super::all_of;
 use super::create::now_text;
 use super::rules::{check_constraints, escaped, hidden_text, yes};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
-use super::views;
+use super::{sys, views};
 use crate::accounts::access::Access;
 use crate::accounts::privileges::{GLOBAL, TABLE};
 use crate::instance::Instance;
@@ -19,7 +19,7 @@ use millpond_sql::env::{Emit, SYSTEM_SCHEMAS, VirtualColumn, VirtualTable};
 use millpond_sql::error::SqlResult;
 use millpond_sql::statistics;
 use millpond_sql::store_error::store_error;
-use millpond_sql::types::{Collation, Column, DefaultValue, Schema, Visibility};
+use millpond_sql::types::{Collation, Column, DefaultValue, Schema, SqlType, Visibility};
 use millpond_sql::value::{DateTime, Value};
 use millpond_sql::write::counter;
 
@@ -109,6 +109,8 @@ pub(super) enum Met<'a> {
     Stored(&'a TableDef, &'a Schema),
     View(&'a TableDef, &'a Schema, &'a Arc<View>),
     Virtual(&'a Virtual),
+    /// A view of the system, by its name.
+    SystemView(&'a str, &'a Arc<View>),
 }
 
 /// Calls `f` with every table that `only` leaves, by database and name.
@@ -124,6 +126,12 @@ pub(super) fn each_table(
     each_name(instance, only, |database, named| {
         let name = match named {
             Named::Virtual(v) => return f(database, Met::Virtual(v)),
+            Named::SystemView(name) => {
+                return match sys::find(name) {
+                    Some((name, view)) => f(database, Met::SystemView(&name, &view)),
+                    None => Ok(()),
+                };
+            }
             Named::Stored(name) => name,
         };
         match instance.engine().table_def(database, name) {
@@ -144,6 +152,7 @@ pub(super) fn each_table(
 enum Named<'a> {
     Stored(&'a str),
     Virtual(&'a Virtual),
+    SystemView(&'a str),
 }
 
 /// Calls `f` with the name of every table that `only` leaves, by database and name; temporary ones aside.
@@ -165,6 +174,9 @@ fn each_name(
                     f(&database, Named::Virtual(&table))?;
                 }
             }
+            if database == sys::SYS {
+                each_system_view(only, &mut f)?;
+            }
             continue;
         }
         let names = match &only.table {
@@ -178,6 +190,21 @@ fn each_name(
         }
     }
     Ok(())
+}
+
+fn each_system_view(
+    only: &Only,
+    f: &mut impl FnMut(&str, Named<'_>) -> SqlResult<()>,
+) -> SqlResult<()> {
+    let wanted = |name: &&String| {
+        let table = only.table.as_ref();
+        table.is_none_or(|t| t.eq_ignore_ascii_case(name)) && only.sees(sys::SYS, name)
+    };
+    let mut names = sys::names();
+    names.retain(|name| wanted(&name));
+    names
+        .iter()
+        .try_for_each(|name| f(sys::SYS, Named::SystemView(name)))
 }
 
 fn schemata() -> Virtual {
@@ -387,6 +414,7 @@ pub(super) fn tables_table(only: Only) -> Virtual {
                 }
                 Named::Stored(name) => emit(&named_row(database, name, "BASE TABLE")),
                 Named::Virtual(v) => emit(&named_row(database, v.name(), "SYSTEM VIEW")),
+                Named::SystemView(name) => emit(&named_row(database, name, "VIEW")),
             });
         }
         let want = match cx.reads(OF_SIZE) {
@@ -411,6 +439,11 @@ pub(super) fn tables_table(only: Only) -> Virtual {
                 }
                 Met::Virtual(v) => {
                     return emit(&named_row(database, v.name(), "SYSTEM VIEW"));
+                }
+                Met::SystemView(name, _) => {
+                    let mut row = named_row(database, name, "VIEW");
+                    row[COMMENT] = s("VIEW");
+                    return emit(&row);
                 }
             };
             let live = (cx.reads(OF_OPEN))
@@ -464,7 +497,13 @@ pub(super) fn table_names(database: String) -> Virtual {
                 for table in all_of(&database).into_iter().filter(listed) {
                     emit(&[s(table.name()), s("SYSTEM VIEW")])?;
                 }
-                return Ok(());
+                if database != sys::SYS {
+                    return Ok(());
+                }
+                return each_system_view(&only, &mut |_, named| match named {
+                    Named::SystemView(name) => emit(&[s(name), s("VIEW")]),
+                    Named::Stored(_) | Named::Virtual(_) => Ok(()),
+                });
             }
             let engine = cx.facts.instance.engine();
             let names = engine.tables(&database);
@@ -586,6 +625,14 @@ pub(super) fn columns(only: Only) -> Virtual {
                 }
                 Ok(())
             }
+            Met::SystemView(name, view) => {
+                let now = views::system_columns(&cx.facts.instance, cx.env, name, view);
+                // Whoever may not read what is below is shown nothing of it.
+                for (position, c) in now.unwrap_or_default().iter().enumerate() {
+                    column_row((database, name), position, c, "", only, emit)?;
+                }
+                Ok(())
+            }
             Met::Virtual(v) => {
                 for (i, c) in v.columns().iter().enumerate() {
                     let c = as_column(c);
@@ -598,10 +645,15 @@ pub(super) fn columns(only: Only) -> Virtual {
 }
 
 fn as_column(c: &VirtualColumn) -> Column {
+    plain_column(c.name.to_string(), c.ty.clone(), c.nullable)
+}
+
+/// A column of which no more is known.
+pub(super) fn plain_column(name: String, ty: SqlType, nullable: bool) -> Column {
     Column {
-        name: c.name.to_string(),
-        ty: c.ty.clone(),
-        nullable: c.nullable,
+        name,
+        ty,
+        nullable,
         default: DefaultValue::None,
         auto_increment: false,
         on_update_now: false,

@@ -37,7 +37,7 @@ fn each(
             Some(known) => f(def, schema, &known),
             None => Ok(()),
         },
-        Met::View(..) | Met::Virtual(_) => Ok(()),
+        Met::View(..) | Met::SystemView(..) | Met::Virtual(_) => Ok(()),
     })
 }
 

@@ -10,13 +10,14 @@ use millpond_store::{Isolation, TableDef};
 
 use super::of::quotes;
 use super::schema::{Met, Only, each_table};
+use super::sys;
 use super::table::{Columns, Context, Ty, Virtual, opt, s};
 use crate::instance::{Facts, Instance};
 use millpond_sql::catalog::View;
 use millpond_sql::env::SessionEnv;
 use millpond_sql::env::privileges::{SELECT, SHOW_VIEW};
 use millpond_sql::error::SqlResult;
-use millpond_sql::planner::{self, PlanContext};
+use millpond_sql::planner::{self, PlanContext, ViewColumn};
 use millpond_sql::types::{Column, Schema};
 
 const IS: &str = "information_schema";
@@ -39,25 +40,9 @@ pub(super) fn columns(
     schema: &Schema,
     view: &Arc<View>,
 ) -> SqlResult<Vec<Column>> {
-    let engine = instance.engine();
-    let owner = engine.owner();
-    owner.set_metadata_timeout(0);
-    let mut txn = engine.begin(&owner, Isolation::ReadUncommitted);
-    let bound = planner::view_columns(
-        (&def.database, &def.name),
-        schema,
-        view,
-        &mut PlanContext {
-            engine,
-            txn: &mut txn,
-            env,
-            params: None,
-            peek: false,
-            locals: None,
-        },
-    );
-    // Nothing was written: there is nothing a commit could fail to keep.
-    let _ = engine.commit(txn);
+    let bound = bind_quietly(instance, env, |cx| {
+        planner::view_columns((&def.database, &def.name), schema, view, cx)
+    });
     match bound {
         Ok(bound) => {
             let mut columns = schema.columns.clone();
@@ -71,10 +56,47 @@ pub(super) fn columns(
     }
 }
 
+/// The columns of a view of the system.
+pub(super) fn system_columns(
+    instance: &Instance,
+    env: &SessionEnv,
+    name: &str,
+    view: &Arc<View>,
+) -> SqlResult<Vec<Column>> {
+    let bound = bind_quietly(instance, env, |cx| {
+        planner::system_view_columns((sys::SYS, name), view, cx)
+    })?;
+    let column = |c: ViewColumn| super::schema::plain_column(c.name, c.ty, c.nullable);
+    Ok(bound.into_iter().map(column).collect())
+}
+
+/// Binds something with the locks of a reader who does not wait.
+fn bind_quietly<T>(
+    instance: &Instance,
+    env: &SessionEnv,
+    bind: impl FnOnce(&mut PlanContext<'_>) -> SqlResult<T>,
+) -> SqlResult<T> {
+    let engine = instance.engine();
+    let owner = engine.owner();
+    owner.set_metadata_timeout(0);
+    let mut txn = engine.begin(&owner, Isolation::ReadUncommitted);
+    let bound = bind(&mut PlanContext {
+        engine,
+        txn: &mut txn,
+        env,
+        params: None,
+        peek: false,
+        locals: None,
+    });
+    // Nothing was written: there is nothing a commit could fail to keep.
+    let _ = engine.commit(txn);
+    bound
+}
+
 /// The statement that makes a view, as MySQL prints it: names of databases are left out in the view's own, if it names no other.
-pub(super) fn text(def: &TableDef, view: &View, env: &SessionEnv) -> String {
+pub(super) fn text((database, name): (&str, &str), view: &View, env: &SessionEnv) -> String {
     let quotes = quotes(env);
-    let home = env.database.borrow().as_deref() == Some(&*def.database);
+    let home = env.database.borrow().as_deref() == Some(database);
     let mut out = format!(
         "CREATE ALGORITHM={} DEFINER={}@{} SQL SECURITY {} VIEW ",
         view.algorithm,
@@ -83,13 +105,13 @@ pub(super) fn text(def: &TableDef, view: &View, env: &SessionEnv) -> String {
         view.security
     );
     if !home {
-        let _ = write!(out, "{}.", quotes.name(&def.database));
+        let _ = write!(out, "{}.", quotes.name(database));
     }
     let query = match &view.short {
         Some(short) if home => short,
         _ => &view.query,
     };
-    let _ = write!(out, "{} AS {query}", quotes.name(&def.name));
+    let _ = write!(out, "{} AS {query}", quotes.name(name));
     if let Some(check) = view.check {
         let _ = write!(out, " WITH {check} CHECK OPTION");
     }
@@ -107,6 +129,19 @@ pub(super) fn definition(
     if let Err(e) = columns(&facts.instance, env, def, schema, view) {
         env.warn(e.code, e.message);
     }
+    shown((&def.database, &def.name), view, env)
+}
+
+/// What SHOW CREATE VIEW shows of a view of the system.
+pub(super) fn system_definition(
+    name: &str,
+    view: &View,
+    env: &SessionEnv,
+) -> (Columns, Vec<String>) {
+    shown((sys::SYS, name), view, env)
+}
+
+fn shown(name: (&str, &str), view: &View, env: &SessionEnv) -> (Columns, Vec<String>) {
     let headings: Columns = &[
         ("View", Ty::Str(64)),
         ("Create View", Ty::Str(1024)),
@@ -114,8 +149,8 @@ pub(super) fn definition(
         ("collation_connection", Ty::Str(64)),
     ];
     let row = vec![
-        def.name.clone(),
-        text(def, view, env),
+        name.1.to_string(),
+        text(name, view, env),
         view.client.clone(),
         view.collation.name().to_string(),
     ];
@@ -137,11 +172,12 @@ pub(super) fn comment(
 
 fn each_view(
     cx: &Context<'_>,
-    mut f: impl FnMut(&str, &TableDef, &View) -> SqlResult<()>,
+    mut f: impl FnMut(&str, &str, &View) -> SqlResult<()>,
 ) -> SqlResult<()> {
     let only = Only::default().narrowed(cx, 1, 2);
     each_table(&cx.facts.instance, &only, |database, met| match met {
-        Met::View(def, _, view) => f(database, def, view),
+        Met::View(def, _, view) => f(database, &def.name, view),
+        Met::SystemView(name, view) => f(database, name, view),
         Met::Stored(..) | Met::Virtual(_) => Ok(()),
     })
 }
@@ -161,14 +197,14 @@ fn views() -> Virtual {
         ("COLLATION_CONNECTION", NAME),
     ];
     Virtual::new(IS, "VIEWS", COLUMNS, |cx, emit| {
-        each_view(cx, |database, def, view| {
+        each_view(cx, |database, name, view| {
             let check = view.check.map(|c| c.to_string());
             let wanted = SHOW_VIEW | SELECT;
-            let shown = cx.access().table(database, &def.name) & wanted == wanted;
+            let shown = cx.access().table(database, name) & wanted == wanted;
             emit(&[
                 s("def"),
                 s(database),
-                s(&*def.name),
+                s(name),
                 s(if shown { &*view.query } else { "" }),
                 s(check.unwrap_or_else(|| "NONE".to_string())),
                 s(if view.updatable { "YES" } else { "NO" }),
@@ -191,14 +227,14 @@ fn table_usage() -> Virtual {
         ("TABLE_NAME", Ty::NullStr(64)),
     ];
     Virtual::new(IS, "VIEW_TABLE_USAGE", COLUMNS, |cx, emit| {
-        each_view(cx, |database, def, view| {
+        each_view(cx, |database, name, view| {
             let mut tables: Vec<&(String, String)> = view.tables.iter().collect();
             tables.sort();
             for (home, table) in tables {
                 emit(&[
                     s("def"),
                     s(database),
-                    s(&*def.name),
+                    s(name),
                     s("def"),
                     opt(Some(&**home)),
                     opt(Some(&**table)),

@@ -246,6 +246,7 @@ fn databases_come_and_go() {
             "mysql",
             "one",
             "performance_schema",
+            "sys",
             "test"
         ]
     );
@@ -390,7 +391,13 @@ fn alter_writes_rows_anew() {
     assert_eq!(c.one("SELECT SUM(z) FROM t"), "25");
     assert_eq!(
         c.rows("SHOW DATABASES"),
-        ["information_schema", "mysql", "performance_schema", "test"]
+        [
+            "information_schema",
+            "mysql",
+            "performance_schema",
+            "sys",
+            "test"
+        ]
     );
 }
 

@@ -24,6 +24,7 @@ mod slow_log;
 mod strangers;
 #[path = "../support/mod.rs"]
 mod support;
+mod sys;
 mod time_zones;
 mod transactions;
 mod variables;

@@ -436,6 +436,12 @@ impl Binder<'_, '_> {
         self.need_table(id, &database, table);
         if is_system_schema(&database) {
             let Some(v) = self.cx.env.virtual_table(&database, table) else {
+                let view = self.cx.env.services.as_ref();
+                let view = view.and_then(|s| s.system_view(&database, table));
+                if let Some((table, view)) = view {
+                    let own = (database.to_ascii_lowercase(), table);
+                    return self.system_view_source(id, view, name, own);
+                }
                 return Err(if database.eq_ignore_ascii_case("information_schema") {
                     SqlError::new(
                         1109,

@@ -20,7 +20,7 @@ use crate::logical::{Body, Columns, Derived, DerivedId, Hints, Query, Table, Tab
 use crate::parse::ast::{self, StatementKind, ViewAlgorithm};
 use crate::parse::{Statement, parse_one};
 use crate::stack;
-use crate::types::{Collation, Schema, SqlType};
+use crate::types::{Collation, SqlType};
 use crate::value::env::SqlMode;
 use millpond_store::{LockMode, WaitPolicy};
 
@@ -105,7 +105,33 @@ impl Binder<'_, '_> {
         })
     }
 
-    /// Binds a view's query.
+    /// A view of the system as a table of FROM: it has no definition in the catalog, and its columns are called what its query calls them.
+    pub(super) fn system_view_source(
+        &mut self,
+        id: TableId,
+        view: Arc<View>,
+        name: String,
+        (database, table): (String, String),
+    ) -> SqlResult<Table> {
+        self.notes.lists = true;
+        let viewed = Viewed {
+            name: (database.clone(), table.clone()),
+            alias: name.clone(),
+            view,
+            guarded: self.in_subquery_of_change(),
+        };
+        let (derived, columns) = self.derive_view(viewed, &[], None)?;
+        Ok(Table {
+            id,
+            name,
+            database,
+            table,
+            kind: TableKind::Derived { derived, columns },
+            hints: Hints::default(),
+        })
+    }
+
+    /// Binds a view's query. `columns`: their names; none: the query's.
     fn derive_view(
         &mut self,
         viewed: Viewed,
@@ -142,7 +168,7 @@ impl Binder<'_, '_> {
             true => invalid(&database, &name),
             false => e,
         })?;
-        if heads.len() != columns.len() {
+        if !columns.is_empty() && heads.len() != columns.len() {
             return Err(invalid(&database, &name));
         }
         if let Some(lock) = lock {
@@ -533,11 +559,11 @@ fn unnamed(body: &ast::QueryBody, columns: usize) -> Vec<bool> {
     out
 }
 
-/// The columns of a view as they are now.
+/// The columns of a view as they are now. `names`: what they are called; none: what the query calls them.
 pub fn columns(
     database: &str,
     name: &str,
-    schema: &Schema,
+    names: &[String],
     view: &Arc<View>,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Vec<ViewColumn>> {
@@ -548,8 +574,7 @@ pub fn columns(
         view: view.clone(),
         guarded: false,
     };
-    let names: Vec<String> = schema.columns.iter().map(|c| c.name.clone()).collect();
-    let (_, columns) = b.derive_view(viewed, &names, None)?;
+    let (_, columns) = b.derive_view(viewed, names, None)?;
     let column = |c: crate::logical::DerivedColumn| ViewColumn {
         name: c.name,
         ty: c.ty,

@@ -9,6 +9,7 @@ use millpond_store::{Engine, Owner, Txn};
 use super::privileges::Need;
 use super::user_locks::UserLocks;
 use super::{SessionEnv, VirtualTable};
+use crate::catalog::View;
 use crate::error::{SqlError, SqlResult};
 use crate::memory::MemoryAccount;
 use crate::types::SqlType;
@@ -71,6 +72,10 @@ pub trait Services: Any + Send + Sync {
     /// The virtual table of this name, both compared without regard to case; `None` if `database` is not a system schema or has
     /// no such table.
     fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>>;
+    /// The system's view of this name, compared likewise, with the name as it is shown. Whoever reads it does so by his own right.
+    fn system_view(&self, _database: &str, _name: &str) -> Option<(String, Arc<View>)> {
+        None
+    }
     /// The stored function of this name, if there is one.
     fn function(&self, _database: &str, _name: &str) -> SqlResult<Option<Arc<StoredFunction>>> {
         Ok(None)

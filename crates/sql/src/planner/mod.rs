@@ -96,7 +96,17 @@ pub fn view_columns(
     view: &Arc<View>,
     cx: &mut PlanContext<'_>,
 ) -> SqlResult<Vec<ViewColumn>> {
-    bind::view::columns(name.0, name.1, schema, view, cx)
+    let names: Vec<String> = schema.columns.iter().map(|c| c.name.clone()).collect();
+    bind::view::columns(name.0, name.1, &names, view, cx)
+}
+
+/// The columns of a view of the system.
+pub fn system_view_columns(
+    name: (&str, &str),
+    view: &Arc<View>,
+    cx: &mut PlanContext<'_>,
+) -> SqlResult<Vec<ViewColumn>> {
+    bind::view::columns(name.0, name.1, &[], view, cx)
 }
 
 /// From a bound statement to its plan. `assigns`: it may assign to user variables as it runs. `generation`: of the statistics, before

@@ -1,0 +1,37 @@
+//! The server: waits, metrics, its version.
+
+use super::As::{It, Time};
+use super::{Pair, Single};
+
+pub(super) const PAIRS: &[Pair] = &[Pair {
+    name: "waits_global_by_latency",
+    columns: &[
+        ("events", "EVENT_NAME", It),
+        ("total", "COUNT_STAR", It),
+        ("total_latency", "SUM_TIMER_WAIT", Time),
+        ("avg_latency", "AVG_TIMER_WAIT", Time),
+        ("max_latency", "MAX_TIMER_WAIT", Time),
+    ],
+    from: "FROM performance_schema.events_waits_summary_global_by_event_name \
+           WHERE SUM_TIMER_WAIT > 0 ORDER BY SUM_TIMER_WAIT DESC",
+}];
+
+pub(super) const SINGLES: &[Single] = &[
+    (
+        "version",
+        "SELECT '2.1.3' AS sys_version, VERSION() AS mysql_version",
+    ),
+    (
+        "metrics",
+        "SELECT LOWER(VARIABLE_NAME) AS Variable_name, VARIABLE_VALUE AS Variable_value, 'Global Status' AS Type, 'YES' AS Enabled \
+         FROM performance_schema.global_status \
+         UNION ALL SELECT 'NOW()', CAST(NOW(3) AS CHAR), 'System Time', 'YES' \
+         UNION ALL SELECT 'UNIX_TIMESTAMP()', CAST(ROUND(UNIX_TIMESTAMP(NOW(3)), 3) AS CHAR), 'System Time', 'YES' \
+         ORDER BY Type, Variable_name",
+    ),
+    (
+        "ps_check_lost_instrumentation",
+        "SELECT VARIABLE_NAME AS variable_name, VARIABLE_VALUE AS variable_value FROM performance_schema.global_status \
+         WHERE VARIABLE_NAME LIKE 'perf%lost' AND VARIABLE_VALUE > 0",
+    ),
+];

@@ -1,0 +1,115 @@
+//! The views of the schema sys.
+
+use crate::support::TestDb;
+
+#[test]
+fn every_view_can_be_read_and_described() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY)");
+    let views = c.rows("SHOW TABLES FROM sys");
+    assert!(views.len() > 20, "{views:?}");
+    for view in &views {
+        let read = c.ok(&format!("SELECT * FROM sys.`{view}`"));
+        let described = c.rows(&format!("DESCRIBE sys.`{view}`"));
+        let names: Vec<&str> = described
+            .iter()
+            .map(|row| row.split('|').next().unwrap())
+            .collect();
+        assert_eq!(read.headings(), names, "{view}");
+        let shown = c.one(&format!("SHOW CREATE VIEW sys.`{view}`"));
+        assert!(
+            shown.contains(" SQL SECURITY INVOKER VIEW `sys`."),
+            "{shown}"
+        );
+        // Both forms have the same columns.
+        if let Some(plain) = view.strip_prefix("x$")
+            && views.iter().any(|v| v == plain)
+        {
+            let people = c.ok(&format!("SELECT * FROM sys.`{plain}`"));
+            assert_eq!(read.headings(), people.headings(), "{plain}");
+        }
+    }
+    assert_eq!(c.code("SELECT * FROM sys.nope"), 1146);
+    assert_eq!(c.code("CREATE TABLE sys.t (a INT)"), 1044);
+    c.ok("USE sys");
+    c.ok("SELECT * FROM version");
+    assert_eq!(
+        c.rows("SELECT table_type, COUNT(*) > 20 FROM information_schema.tables WHERE table_schema = 'sys' GROUP BY 1"),
+        ["VIEW|1"]
+    );
+}
+
+#[test]
+fn statements_are_analysed() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT)");
+    c.ok("INSERT INTO t VALUES (1, 1), (2, 2)");
+    c.ok("SELECT b, COUNT(*) FROM t GROUP BY b ORDER BY b");
+    assert_eq!(c.code("SELECT b FROM nope"), 1146);
+    assert_eq!(
+        c.rows("SELECT query, db, full_scan, exec_count, rows_sent, rows_examined, tmp_tables, rows_sorted, total_latency RLIKE '^[0-9.]+ [a-z]+$'
+                FROM sys.statement_analysis WHERE query LIKE '%GROUP BY%'"),
+        ["SELECT `b` , COUNT ( * ) FROM `t` GROUP BY `b` ORDER BY `b`|test|*|1|2|2|1|2|1"]
+    );
+    assert_eq!(
+        c.rows("SELECT query, errors, error_pct FROM sys.`x$statements_with_errors_or_warnings` WHERE errors > 0"),
+        ["SELECT `b` FROM `nope`|1|100.0000"]
+    );
+    for view in [
+        "statements_with_full_table_scans",
+        "statements_with_sorting",
+        "statements_with_temp_tables",
+    ] {
+        let sql = format!("SELECT SUM(query LIKE 'SELECT `b` , COUNT%') FROM sys.{view}");
+        assert_eq!(c.one(&sql), "1", "{view}");
+    }
+    // The slowest are among them.
+    let slow = "SELECT COUNT(*) > 0 FROM sys.statements_with_runtimes_in_95th_percentile";
+    assert_eq!(c.one(slow), "1");
+    let long = format!("SELECT a AS {} FROM t", "x".repeat(60));
+    c.ok(&long);
+    let sql = "SELECT CHAR_LENGTH(query) FROM sys.statement_analysis WHERE query LIKE 'SELECT `a` AS `xx%'";
+    assert_eq!(c.one(sql), "65");
+}
+
+#[test]
+fn indexes_of_no_use_and_counters_near_their_end_are_found() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a TINYINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, b INT, c INT, KEY b (b), KEY bc (b, c), UNIQUE u (c), KEY c (c))");
+    c.ok("INSERT INTO t VALUES (50, 1, 1)");
+    assert_eq!(
+        c.rows("SELECT redundant_index_name, dominant_index_name, sql_drop_index FROM sys.schema_redundant_indexes ORDER BY 1, 2"),
+        [
+            "b|bc|ALTER TABLE `test`.`t` DROP INDEX `b`",
+            "c|u|ALTER TABLE `test`.`t` DROP INDEX `c`",
+        ]
+    );
+    assert_eq!(
+        c.rows("SELECT table_name, column_name, is_signed, is_unsigned, max_value, auto_increment, auto_increment_ratio FROM sys.schema_auto_increment_columns"),
+        ["t|a|0|1|255|51|0.2000"]
+    );
+    assert_eq!(
+        c.rows(
+            "SELECT object_type, count FROM sys.schema_object_overview WHERE db = 'test' ORDER BY 1"
+        ),
+        ["BASE TABLE|1", "INDEX (BTREE)|6"]
+    );
+}
+
+#[test]
+fn whoever_may_not_look_below_sees_nothing() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE USER u");
+    let mut u = db.user("u").unwrap();
+    assert_eq!(u.code("SELECT * FROM sys.version"), 1142);
+    assert_eq!(u.code("USE sys"), 1044);
+    c.ok("GRANT SELECT ON sys.* TO u");
+    u.ok("SELECT * FROM sys.version");
+    assert_eq!(u.code("SELECT * FROM sys.statement_analysis"), 1356);
+    c.ok("GRANT SELECT ON performance_schema.* TO u");
+    u.ok("SELECT * FROM sys.statement_analysis");
+}
