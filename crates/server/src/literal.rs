@@ -139,7 +139,9 @@ mod tests {
     use super::*;
 
     fn hex(sql: &[u8]) -> String {
-        text(sql, false, Encoding::Utf8, false).unwrap().into_owned()
+        text(sql, false, Encoding::Utf8, false)
+            .unwrap()
+            .into_owned()
     }
 
     #[test]
@@ -183,7 +185,10 @@ mod tests {
             "SELECT /*!40101  x'ff' */"
         );
         for sql in [&b"SELECT `\xff`"[..], b"SELECT \xff", b"/* \xff */"] {
-            assert_eq!(text(sql, false, Encoding::Utf8, false).unwrap_err().code, 1300);
+            assert_eq!(
+                text(sql, false, Encoding::Utf8, false).unwrap_err().code,
+                1300
+            );
         }
     }
 
@@ -205,7 +210,11 @@ mod tests {
 
     #[test]
     fn other_encodings_are_converted_but_for_bytes() {
-        let latin1 = |sql: &[u8]| text(sql, false, Encoding::Latin1, false).unwrap().into_owned();
+        let latin1 = |sql: &[u8]| {
+            text(sql, false, Encoding::Latin1, false)
+                .unwrap()
+                .into_owned()
+        };
         assert_eq!(latin1(b"SELECT 'caf\xe9' AS \xe4"), "SELECT 'café' AS ä");
         // What happens to be UTF-8 is latin1 all the same.
         assert_eq!(latin1("'é'".as_bytes()), "'Ã©'");
@@ -214,14 +223,22 @@ mod tests {
 
     #[test]
     fn what_is_not_closed_is_left_to_the_parser() {
-        let latin1 = |sql: &[u8]| text(sql, false, Encoding::Latin1, false).unwrap().into_owned();
+        let latin1 = |sql: &[u8]| {
+            text(sql, false, Encoding::Latin1, false)
+                .unwrap()
+                .into_owned()
+        };
         assert_eq!(latin1(b"SELECT `\xe4 x"), "SELECT `ä x");
         assert_eq!(hex(b"SELECT '\xff', '\xff"), "SELECT  x'ff', '\u{fffd}");
     }
 
     #[test]
     fn what_no_utf8mb3_client_can_mean_is_bytes() {
-        let utf8mb3 = |sql: &[u8]| text(sql, false, Encoding::Utf8mb3, false).unwrap().into_owned();
+        let utf8mb3 = |sql: &[u8]| {
+            text(sql, false, Encoding::Utf8mb3, false)
+                .unwrap()
+                .into_owned()
+        };
         assert_eq!(utf8mb3(b"SELECT '\xfe\\0', 'a'"), "SELECT  x'fe00', 'a'");
         assert_eq!(utf8mb3("SELECT 'é' AS ä".as_bytes()), "SELECT 'é' AS ä");
         assert_eq!(utf8mb3("SELECT '😀'".as_bytes()), "SELECT  x'f09f9880'");
@@ -230,7 +247,11 @@ mod tests {
 
     #[test]
     fn what_no_ascii_client_can_mean_is_bytes() {
-        let ascii = |sql: &[u8]| text(sql, false, Encoding::Ascii, false).unwrap().into_owned();
+        let ascii = |sql: &[u8]| {
+            text(sql, false, Encoding::Ascii, false)
+                .unwrap()
+                .into_owned()
+        };
         assert_eq!(ascii(b"SELECT '\xe9', 'a'"), "SELECT  x'e9', 'a'");
         assert_eq!(ascii("SELECT 'é'".as_bytes()), "SELECT  x'c3a9'");
         assert_eq!(ascii(b"SELECT 1 AS \xe9"), "SELECT 1 AS ?");

@@ -189,8 +189,7 @@ impl<B: Backend> Connection<'_, B> {
     fn text(&self, body: Range<usize>) -> SqlResult<String> {
         let no_escapes = self.session.status_flags() & status::NO_BACKSLASH_ESCAPES != 0;
         let (client, converts) = (self.encodings.client(), self.encodings.converts());
-        literal::text(self.reader.bytes(body), no_escapes, client, converts)
-            .map(|s| s.into_owned())
+        literal::text(self.reader.bytes(body), no_escapes, client, converts).map(|s| s.into_owned())
     }
 
     fn prepare(&mut self, body: Range<usize>) -> SqlResult<()> {

@@ -4,7 +4,7 @@ use millpond_sql::catalog::programs::ProgramKind;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
     AdminStatement, ProgramKind as Kind, Query, RoutineStatement, SchemaStatement,
-    SessionStatement, StatementKind, TableStatement, TransactionStatement,
+    SessionStatement, SetItem, SetStatement, StatementKind, TableStatement, TransactionStatement,
 };
 use millpond_sql::planner::into_of;
 
@@ -39,6 +39,21 @@ pub(crate) fn commits() -> SqlError {
         1422,
         "Explicit or implicit commit is not allowed in stored function or trigger.",
     )
+}
+
+/// 1445.
+pub(crate) fn no_autocommit() -> SqlError {
+    SqlError::new(
+        1445,
+        "Not allowed to set autocommit from a stored function or trigger",
+    )
+}
+
+fn sets_autocommit(item: &SetItem) -> bool {
+    match item {
+        SetItem::Variable { name, .. } => name.as_str().eq_ignore_ascii_case("autocommit"),
+        _ => false,
+    }
 }
 
 /// 1576.
@@ -158,9 +173,15 @@ fn in_expressions(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()>
             )),
             _ => Err(commits()),
         },
-        K::Set(_) => Err(SqlError::unsupported(
-            "SET of a system variable in a stored function or trigger",
-        )),
+        K::Set(set) => match &**set {
+            SetStatement::Items(items) => match items.iter().any(|item| sets_autocommit(&item)) {
+                true => Err(no_autocommit()),
+                false => Ok(()),
+            },
+            _ => Err(SqlError::unsupported(
+                "this statement in a stored function or trigger",
+            )),
+        },
         K::AlterTable(_) | K::Schema(_) | K::Account(_) | K::Routine(_) => Err(commits()),
         K::Admin(a) => match **a {
             AdminStatement::Flush { .. } => Err(dynamic("FLUSH")),

@@ -33,7 +33,7 @@ mod signals;
 mod triggers;
 mod variables;
 
-pub(crate) use allowed::commits;
+pub(crate) use allowed::{commits, no_autocommit};
 pub(crate) use cache::{Programs, Routine};
 pub(crate) use compile::{alone, compile};
 pub(crate) use rows::compile_trigger;

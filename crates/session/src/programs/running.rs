@@ -19,6 +19,8 @@ pub(crate) struct Running {
     pub used: Vec<u64>,
     /// What statements within statements go by of the session's variables; `None` if they have been set meanwhile.
     pub means: Option<Means>,
+    /// Whether programs within the statement that runs have set variables.
+    pub variables_set: bool,
 }
 
 /// What statements within statements go by of the session's variables.

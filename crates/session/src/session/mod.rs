@@ -18,6 +18,7 @@
 //! | `services` | what statements ask of the session that runs them |
 //! | `set` | SET and the effects of variables |
 //! | `persist` | variables that outlive the server |
+//! | `setting` | which variables may be set to what, in functions too |
 //! | `program` | stored programs, run |
 //! | `analyze` | ANALYZE TABLE |
 //! | `admin` | FLUSH, LOCK TABLES, table maintenance |
@@ -41,6 +42,7 @@ mod rights;
 mod run;
 mod services;
 mod set;
+mod setting;
 mod state;
 mod texts;
 mod track;

@@ -2,6 +2,7 @@
 
 use super::Session;
 use crate::persisted::{self, Entry, Setter};
+use crate::accounts::access::Access as Rights;
 use crate::vars::{self, Access, Def, VarScope, VarValue};
 use millpond_sql::env::now_us;
 use millpond_sql::error::{SqlError, SqlResult};
@@ -10,47 +11,46 @@ use millpond_sql::parse::ast::{ObjectName, Scope};
 /// What PERSIST_ONLY takes, and RESET PERSIST of a variable that it is for.
 const BOTH: [&str; 2] = ["SYSTEM_VARIABLES_ADMIN", "PERSIST_RO_VARIABLES_ADMIN"];
 
+/// Refuses variables that don't outlive the server under this scope.
+pub(super) fn check_persistable(scope: Scope, def: &Def) -> SqlResult<()> {
+    let name = def.name;
+    if def.scope == VarScope::Session {
+        return Err(SqlError::new(
+            1228,
+            format!(
+                "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
+            ),
+        ));
+    }
+    if def.access != Access::ReadOnly {
+        return Ok(());
+    }
+    let kind = match (scope, persisted::can_be_persisted(name)) {
+        (Scope::PersistOnly, true) => return Ok(()),
+        (_, true) => "read only",
+        (_, false) => "non persistent read only",
+    };
+    let message = format!("Variable '{name}' is a {kind} variable");
+    Err(SqlError::new(1238, message))
+}
+
+/// Error 3630 for who may not set variables that are read when the server starts.
+pub(super) fn check_may_persist_only(access: &Rights) -> SqlResult<()> {
+    match BOTH.iter().all(|privilege| access.has_dynamic(privilege)) {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            3630,
+            format!(
+                "Access denied; you need {} privileges for this operation",
+                BOTH.join(" and ")
+            ),
+        )),
+    }
+}
+
 impl Session {
-    /// Refuses variables that don't outlive the server under this scope.
-    pub(super) fn check_persistable(&self, scope: Scope, def: &Def) -> SqlResult<()> {
-        let name = def.name;
-        if def.scope == VarScope::Session {
-            return Err(SqlError::new(
-                1228,
-                format!(
-                    "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
-                ),
-            ));
-        }
-        if def.access != Access::ReadOnly {
-            return Ok(());
-        }
-        let kind = match (scope, persisted::can_be_persisted(name)) {
-            (Scope::PersistOnly, true) => return Ok(()),
-            (_, true) => "read only",
-            (_, false) => "non persistent read only",
-        };
-        let message = format!("Variable '{name}' is a {kind} variable");
-        Err(SqlError::new(1238, message))
-    }
-
-    /// Error 3630 for who may not set variables that are read when the server starts.
-    pub(super) fn check_may_persist_only(&self) -> SqlResult<()> {
-        let access = self.access();
-        match BOTH.iter().all(|privilege| access.has_dynamic(privilege)) {
-            true => Ok(()),
-            false => Err(SqlError::new(
-                3630,
-                format!(
-                    "Access denied; you need {} privileges for this operation",
-                    BOTH.join(" and ")
-                ),
-            )),
-        }
-    }
-
     /// Who sets a variable now.
-    pub(super) fn setter(&self) -> Setter {
+    pub(super) fn set_by(&self) -> Setter {
         let account = self.env.user.clone();
         let (user, host) = account.rsplit_once('@').unwrap_or((&account, ""));
         Setter {
@@ -64,7 +64,7 @@ impl Session {
     pub(super) fn persist(&self, name: &str, value: &VarValue) -> SqlResult<()> {
         let entry = Entry {
             value: (*value != VarValue::Null).then(|| value.show()),
-            by: self.setter(),
+            by: self.set_by(),
         };
         self.instance.0.persisted.put(name, entry)
     }
@@ -88,7 +88,7 @@ impl Session {
             None => file.entries().keys().any(|name| read_only(name)),
         };
         match starts {
-            true => self.check_may_persist_only()?,
+            true => check_may_persist_only(&self.access())?,
             false => self.access().check_dynamic(BOTH[0])?,
         }
         let Some(name) = name else {

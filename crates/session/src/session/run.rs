@@ -380,6 +380,11 @@ impl Session {
             let insert_id = vars::known("insert_id");
             self.facts.vars.put(insert_id, VarValue::UInt(0));
         }
+        if (plan.calls() || triggers.is_some())
+            && std::mem::take(&mut self.facts.running.lock().variables_set)
+        {
+            self.refresh_settings();
+        }
         if plan.looks_for_generated() && matches!(ran, Ok(Run::Done(_))) {
             self.env.generated.set(0);
         }

@@ -5,23 +5,19 @@ use std::sync::atomic::Ordering;
 use millpond_store::{DropAlgorithm, Isolation};
 
 use super::Session;
-use crate::accounts::access::needs;
+use super::setting::{Given, Setter, refresh, twin};
 use crate::instance::{Source, drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
-use crate::vars::{self, Access, Def, VarScope, VarValue};
+use crate::vars::{self, VarValue};
 use millpond_sql::ddl;
-use millpond_sql::env::{locale, sql_mode};
+use millpond_sql::env::sql_mode;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::exec::Limits;
 use millpond_sql::parse::ast::{
-    self, AccessMode, Expr, ExprKind, Ident, Scope, SetItem, SetStatement, SetValue, UserVariable,
+    self, AccessMode, Expr, Ident, Scope, SetItem, SetStatement, SetValue, UserVariable,
 };
 use millpond_sql::parse::collation_of;
-use millpond_sql::switches::Switches;
 use millpond_sql::types::{Collation, Encoding, SqlType};
 use millpond_sql::value::Value;
-
-/// What the event scheduler is where it was not started.
-const SCHEDULER_DISABLED: &str = "DISABLED";
 
 /// The isolation level that a variable names.
 pub(super) fn isolation_of(name: &str) -> Isolation {
@@ -49,18 +45,6 @@ fn level(isolation: ast::Isolation) -> Isolation {
         ast::Isolation::ReadCommitted => Isolation::ReadCommitted,
         ast::Isolation::RepeatableRead => Isolation::RepeatableRead,
         ast::Isolation::Serializable => Isolation::Serializable,
-    }
-}
-
-/// What a variable is set to where that is a word, as in `SET autocommit = ON` and `SET names = utf8mb4`.
-fn word(value: &SetValue) -> Option<&str> {
-    match value {
-        SetValue::Word(word) => Some(word.as_str()),
-        SetValue::Expr(Expr {
-            kind: ExprKind::Column(column),
-            ..
-        }) if column.table().is_none() => Some(column.name()),
-        _ => None,
     }
 }
 
@@ -182,211 +166,40 @@ impl Session {
         value: &SetValue,
         params: &[Value<'_>],
     ) -> SqlResult<()> {
-        let index = vars::lookup(name)?;
-        let def = &vars::all()[index];
-        match (def.scope, scope) {
-            (_, Some(scope @ (Scope::Persist | Scope::PersistOnly))) => {
-                self.check_persistable(scope, def)?;
-            }
-            _ if def.access == Access::ReadOnly => {
-                return Err(SqlError::new(
-                    1238,
-                    format!("Variable '{name}' is a read only variable"),
-                ));
-            }
-            (VarScope::Global, None | Some(Scope::Session)) => {
-                return Err(SqlError::new(
-                    1229,
-                    format!(
-                        "Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"
-                    ),
-                ));
-            }
-            (VarScope::Session, Some(Scope::Global)) => {
-                return Err(SqlError::new(
-                    1228,
-                    format!(
-                        "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
-                    ),
-                ));
-            }
-            _ => {}
-        }
-        self.check_may_set(scope, name)?;
+        let index = self.setter().check(scope, name)?;
+        let given = match Given::without_value(value, self.locals.as_deref()) {
+            Some(given) => given,
+            None => match value {
+                SetValue::Expr(e) => Given::Value(self.evaluate_one(e, params)?),
+                _ => Given::Default,
+            },
+        };
         // What is written for the next start is a global value, too.
         let kept = scope.filter(|s| [Scope::Persist, Scope::PersistOnly].contains(s));
         let scope = kept.map_or(scope, |_| Some(Scope::Global));
-        if ["max_allowed_packet", "max_user_connections"].contains(&name)
-            && scope != Some(Scope::Global)
-        {
-            return Err(SqlError::new(
-                1621,
-                format!(
-                    "SESSION variable '{name}' is read-only. Use SET GLOBAL to assign the value"
-                ),
-            ));
-        }
-        let value = match value {
-            value if name == "optimizer_switch" && !matches!(value, SetValue::Default) => {
-                self.switches(scope, value, params)?
-            }
-            value if let Some(word) = word(value) => self.converted(index, &Value::str(word))?,
-            SetValue::Default if scope == Some(Scope::Global) || def.scope == VarScope::Session => {
-                def.default.into()
-            }
-            SetValue::Default => self.facts.vars.globals.get(index),
-            SetValue::Word(word) => self.converted(index, &Value::str(word.as_str()))?,
-            SetValue::Expr(e) => {
-                let value = self.evaluate_one(e, params)?;
-                self.converted(index, &value)?
-            }
-        };
-        let value = self.bounded(def, value)?;
+        let value = self.setter().value(index, scope, &given)?;
         if name == "session_track_system_variables" {
             self.check_tracked(value.as_str());
-        }
-        if def.access == Access::Fixed
-            && value != VarValue::from(def.default)
-            && value != self.facts.vars.get(index)
-        {
-            return Err(SqlError::unsupported(format_args!(
-                "{name}={}",
-                value.show()
-            )));
         }
         if kept != Some(Scope::PersistOnly) {
             self.assign(scope, name, value.clone())?;
         }
         match kept {
-            Some(_) => self.persist(def.name, &value),
+            Some(_) => self.persist(vars::all()[index].name, &value),
             None => Ok(()),
         }
     }
 
-    /// Error 1227 for variables that not everybody may set.
-    fn check_may_set(&self, scope: Option<Scope>, name: &str) -> SqlResult<()> {
-        /// What sessions may not set by themselves.
-        const RESTRICTED: [&str; 8] = [
-            "binlog_format",
-            "binlog_row_image",
-            "default_collation_for_utf8mb4",
-            "gtid_next",
-            "original_commit_timestamp",
-            "pseudo_thread_id",
-            "sql_log_bin",
-            "sql_log_off",
-        ];
-        let access = self.access();
-        if scope == Some(Scope::PersistOnly) {
-            self.check_may_persist_only()?;
-        }
-        if scope.is_some_and(|s| s != Scope::Session) {
-            if name == "mandatory_roles" {
-                access.check_dynamic("ROLE_ADMIN")?;
-            }
-            return access.check_dynamic("SYSTEM_VARIABLES_ADMIN");
-        }
-        let admin = ["SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN"];
-        if !RESTRICTED.contains(&name) || admin.iter().any(|a| access.has_dynamic(a)) {
-            return Ok(());
-        }
-        Err(needs(
-            "SUPER, SYSTEM_VARIABLES_ADMIN or SESSION_VARIABLES_ADMIN",
-        ))
-    }
-
-    /// What `optimizer_switch` becomes: flags that are not named stay as they are, and their defaults are the global ones for a
-    /// session.
-    fn switches(
-        &mut self,
-        scope: Option<Scope>,
-        value: &SetValue,
-        params: &[Value<'_>],
-    ) -> SqlResult<VarValue> {
-        let given = match value {
-            value if let Some(word) = word(value) => Value::string(word.to_string()),
-            SetValue::Expr(e) => self.evaluate_one(e, params)?,
-            SetValue::Word(word) => Value::string(word.as_str().to_string()),
-            SetValue::Default => Value::string("default".to_string()),
-        };
-        if given.is_null() {
-            let def = &vars::all()[vars::known("optimizer_switch")];
-            return Err(vars::wrong_value(def, "NULL"));
-        }
-        let index = vars::known("optimizer_switch");
-        let all = Switches::default();
-        let global = Switches::of(self.facts.vars.globals.get(index).as_str());
-        let (now, defaults) = match scope {
-            Some(Scope::Global) => (global, all),
-            _ => (self.env.switches.get(), global),
-        };
-        let switches = vars::switched(&given, now, defaults)?;
-        Ok(VarValue::Text(switches.to_string().into()))
-    }
-
-    fn converted(&mut self, index: usize, value: &Value<'_>) -> SqlResult<VarValue> {
-        let def = &vars::all()[index];
-        let strict = self.env.sql_mode.get().strict_all;
-        let converted = vars::convert(def, value, strict)?;
-        // The event scheduler is disabled when the process starts, or never.
-        if def.name == "event_scheduler" && converted.value.as_str() == SCHEDULER_DISABLED {
-            let shown = String::from_utf8_lossy(&value.to_text()).into_owned();
-            return Err(vars::wrong_value(def, &shown));
-        }
-        if def.name == "slow_query_log_file" {
-            let name = converted.value.as_str();
-            self.instance.check_log_name(def.name, name)?;
-        }
-        if converted.clamped {
-            self.warn_truncated(def, &String::from_utf8_lossy(&value.to_text()));
-        }
-        Ok(converted.value)
-    }
-
-    fn warn_truncated(&self, def: &Def, shown: &str) {
-        let text = format!("Truncated incorrect {} value: '{shown}'", def.name);
-        self.env.warn(1292, text);
-    }
-
-    /// A value within what this process can do, which the definition knows nothing of.
-    fn bounded(&self, def: &Def, value: VarValue) -> SqlResult<VarValue> {
-        if def.name == "event_scheduler" {
-            self.check_scheduler(def)?;
-        }
-        let most = self.instance.0.most_connections.load(Ordering::Relaxed);
-        if def.name != "max_connections" || value.as_u64().is_none_or(|n| n <= most) {
-            return Ok(value);
-        }
-        if self.env.sql_mode.get().strict_all {
-            return Err(vars::wrong_value(def, &value.show()));
-        }
-        self.warn_truncated(def, &value.show());
-        Ok(VarValue::UInt(most))
-    }
-
-    /// Error 1290: where the event scheduler is disabled it stays that.
-    fn check_scheduler(&self, def: &Def) -> SqlResult<()> {
-        let now = self.instance.global_text(def.name);
-        match now.as_deref() == Some(SCHEDULER_DISABLED) {
-            true => Err(SqlError::new(
-                1290,
-                "The MySQL server is running with the --event-scheduler=DISABLED or --skip-grant-tables option so it cannot execute \
-                 this statement",
-            )),
-            false => Ok(()),
+    fn setter(&self) -> Setter<'_> {
+        Setter {
+            facts: &self.facts,
+            env: &self.env,
         }
     }
 
     /// Stores a valid value and lets it take effect.
     fn assign(&mut self, scope: Option<Scope>, name: &str, value: VarValue) -> SqlResult<()> {
-        // Variables with two names.
-        let twin = match name {
-            "tx_isolation" => Some("transaction_isolation"),
-            "transaction_isolation" => Some("tx_isolation"),
-            "tx_read_only" => Some("transaction_read_only"),
-            "transaction_read_only" => Some("tx_read_only"),
-            _ => None,
-        };
+        let twin = twin(name);
         if scope == Some(Scope::Global) {
             let before = self.instance.0.globals.get(vars::known(name));
             for n in twin.into_iter().chain([name]) {
@@ -395,7 +208,7 @@ impl Session {
             let effect = self.global_effect(name, &value);
             match effect {
                 Ok(()) => {
-                    let source = Source::Set(self.setter());
+                    let source = Source::Set(self.set_by());
                     let mut sources = self.instance.0.sources.lock();
                     sources.insert(vars::known(name), source);
                 }
@@ -598,8 +411,6 @@ impl Session {
         };
         let keep = number("profiling_history_size") as usize;
         self.env.profiles.set(number("profiling") != 0, keep);
-        let checks = number("foreign_key_checks") != 0;
-        self.env.foreign_key_checks.set(checks);
         s.notes = number("sql_notes") != 0;
         let info = vars.named("session_track_transaction_info");
         self.track.follow(info.as_str());
@@ -619,19 +430,7 @@ impl Session {
             other => other.as_u64().unwrap_or(10) * 1_000_000_000,
         };
         s.min_examined_row_limit = number("min_examined_row_limit");
-        let increment = number("div_precision_increment") as u8;
-        self.env.div_increment.set(increment);
-        let auto_is_null = number("sql_auto_is_null") != 0;
-        self.env.auto_is_null.set(auto_is_null);
-        let switches = vars.named("optimizer_switch");
-        self.env.switches.set(Switches::of(switches.as_str()));
-        let zone = vars.named("time_zone");
-        self.env
-            .zone
-            .set(vars::zone(zone.as_str()).unwrap_or_default());
-        self.env
-            .names
-            .set(locale::names(vars.named("lc_time_names").as_str()).unwrap_or(locale::ENGLISH));
+        refresh(&self.env, vars);
         self.env.collation.set(
             Collation::by_name(vars.named("collation_connection").as_str())
                 .unwrap_or(Collation::Utf8mb4GeneralCi),

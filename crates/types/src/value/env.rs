@@ -4,8 +4,8 @@ use std::cell::{Cell, RefCell};
 
 use super::time::truncate_micros;
 use super::{DateTime, Zone};
-use crate::types::derive::DIV_INCREMENT;
 use crate::error::{ConditionItems, SqlError, SqlResult, SqlState, state_of};
+use crate::types::derive::DIV_INCREMENT;
 
 /// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,6 +34,8 @@ pub(super) struct Outside {
     pub encoding: Encoding,
     pub connection: VarValue,
     pub charset: VarValue,
+    /// The session's sql_mode, if the program around has set it within a statement.
+    pub mode_before: Option<VarValue>,
     /// The variables in sight.
     pub locals: Option<Arc<Locals>>,
 }
@@ -192,6 +194,7 @@ impl Session {
             encoding: self.env.client.get(),
             connection: named("collation_connection"),
             charset: named("character_set_connection"),
+            mode_before: None,
             locals: self.locals.take(),
         };
         let text = |s: &str| VarValue::Text(s.into());
@@ -204,6 +207,7 @@ impl Session {
             encoding: Encoding::of_charset(&def.client),
             connection: text(&def.connection),
             charset,
+            mode_before: None,
             locals: None,
         });
         outside

@@ -23,20 +23,20 @@ use crate::accounts::access::EVERYTHING;
 use crate::instance::Facts;
 use crate::programs::{Means, Routine};
 use crate::statements::{Compiled, Context, Kept};
-use crate::vars::VarValue;
+use crate::vars::{self, VarValue};
 use millpond_sql::catalog::programs::{self, ProgramDef, ProgramKind};
 use millpond_sql::env::{Around, Locals, SessionEnv, StoredFunction, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::exec::{self, DmlOptions, ExecContext, Limits, Outcome, Run, Scratch};
 use millpond_sql::memory::MemoryAccount;
-use millpond_sql::parse::ast::StatementKind;
+use millpond_sql::parse::ast::{self, StatementKind};
 use millpond_sql::plan::Plan;
 use millpond_sql::planner::{self, PlanContext};
 use millpond_sql::result::ResultSink;
 use millpond_sql::stack;
 use millpond_sql::types::{Collation, Encoding};
 use millpond_sql::value::Value;
-use millpond_sql::write::{RowListener, RowRule};
+use millpond_sql::write::{Hooks, RowListener, RowRule};
 use millpond_store::ObjectKey;
 
 /// How often a statement is planned anew in a row because its tables changed under it.
@@ -49,10 +49,12 @@ fn no_result() -> SqlError {
 
 /// What runs a program's statements within another statement.
 pub(super) struct Inner<'a> {
-    facts: &'a Facts,
-    around: Around<'a>,
-    context: Arc<Context>,
-    means: Means,
+    pub facts: &'a Facts,
+    pub around: Around<'a>,
+    pub context: Arc<Context>,
+    pub means: Means,
+    /// The session's sql_mode, if the program has set it.
+    pub mode_before: Option<VarValue>,
     scratch: Scratch,
 }
 
@@ -73,7 +75,7 @@ fn context(facts: &Facts, env: &SessionEnv, def: &ProgramDef) -> Arc<Context> {
 }
 
 /// What statements within statements go by.
-fn means(facts: &Facts) -> Means {
+pub(super) fn means(facts: &Facts) -> Means {
     if let Some(known) = facts.running.lock().means {
         return known;
     }
@@ -103,6 +105,7 @@ impl<'a> Inner<'a> {
         Inner {
             means: means(facts),
             context: context(facts, around.env, def),
+            mode_before: None,
             scratch: Scratch::default(),
             facts,
             around,
@@ -240,35 +243,84 @@ impl<'a> Inner<'a> {
             let (rules, listeners): ([&dyn RowRule; 1], [&dyn RowListener; 1]) =
                 ([&firing], [&firing]);
             let hooks = firing.hooks(&rules, &listeners);
-            let mut cx = ExecContext {
-                engine: &self.facts.instance.0.engine,
-                txn: &mut *self.around.txn,
-                env: self.around.env,
-                owner: self.around.owner,
-                params,
-                lock_reads,
-                dml: DmlOptions {
-                    auto_increment: self.means.auto_increment,
-                    hooks: &hooks,
-                    ..DmlOptions::default()
-                },
-                memory: self.around.memory,
-                limits: self.means.limits,
-                select_limit: u64::MAX,
-                scratch: &mut self.scratch,
-            };
-            if let Run::Done(outcome) = exec::run(&plan, &mut cx, sink)? {
+            if let Run::Done(outcome) = self.execute(&plan, params, lock_reads, &hooks, sink)? {
                 return Ok(outcome);
             }
             if let Some(stale) = kept.take() {
                 compiled.forget(&stale);
             }
         }
-        Err(SqlError::new(
-            1412,
-            "Table definition has changed, please retry transaction",
-        ))
+        Err(changed())
     }
+}
+
+impl Inner<'_> {
+    fn execute(
+        &mut self,
+        plan: &Plan,
+        params: &[Value<'_>],
+        lock_reads: bool,
+        hooks: &Hooks<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<Run> {
+        let mut cx = ExecContext {
+            engine: &self.facts.instance.0.engine,
+            txn: &mut *self.around.txn,
+            env: self.around.env,
+            owner: self.around.owner,
+            params,
+            lock_reads,
+            dml: DmlOptions {
+                auto_increment: self.means.auto_increment,
+                hooks,
+                ..DmlOptions::default()
+            },
+            memory: self.around.memory,
+            limits: self.means.limits,
+            select_limit: u64::MAX,
+            scratch: &mut self.scratch,
+        };
+        exec::run(plan, &mut cx, sink)
+    }
+
+    /// The value of an expression that no plan is kept for.
+    pub(super) fn evaluate(
+        &mut self,
+        e: &ast::Expr,
+        locals: &Arc<Locals>,
+        params: &[Value<'_>],
+    ) -> SqlResult<Value<'static>> {
+        for _ in 0..MAX_RECOMPILES {
+            let cx = &mut PlanContext {
+                engine: &self.facts.instance.0.engine,
+                txn: &mut *self.around.txn,
+                env: self.around.env,
+                params: Some(params),
+                peek: false,
+                locals: Some(locals),
+            };
+            let plan = planner::compile_exprs(&[e], params.len(), cx)?;
+            self.facts.check_plan(&plan)?;
+            self.check(&plan)?;
+            let sent = self.around.env.rows_sent.get();
+            let mut rows = Answered::default();
+            let ran = self.execute(&plan, params, false, &Hooks::NONE, &mut rows)?;
+            self.around.env.rows_sent.set(sent);
+            if let Run::Done(_) = ran {
+                let value = rows.rows.pop().and_then(|mut row| row.pop());
+                return value.ok_or_else(|| SqlError::new(1105, "no value"));
+            }
+        }
+        Err(changed())
+    }
+}
+
+/// 1412.
+fn changed() -> SqlError {
+    SqlError::new(
+        1412,
+        "Table definition has changed, please retry transaction",
+    )
 }
 
 /// Whether an error has cost the transaction, or the room for it.
@@ -309,6 +361,10 @@ impl Host for Inner<'_> {
         params: &[Value<'_>],
         _sink: &mut dyn ResultSink,
     ) -> SqlResult<ForLocals> {
+        if let StatementKind::Set(set) = compiled.statement.kind() {
+            self.set(set, locals, params)?;
+            return Ok(ForLocals::new());
+        }
         if !compiled.statement.is_planned() {
             return Err(refused(compiled.statement.kind()));
         }
@@ -337,6 +393,7 @@ impl Host for Inner<'_> {
             encoding: env.client.get(),
             connection: text(env.collation.get().name()),
             charset: VarValue::Null,
+            mode_before: self.mode_before.take(),
             locals: None,
         };
         let client = Encoding::of_charset(&def.client);
@@ -347,6 +404,9 @@ impl Host for Inner<'_> {
 
     fn leave(&mut self, outside: Outside) {
         let env = self.around.env;
+        if let Some(before) = std::mem::replace(&mut self.mode_before, outside.mode_before) {
+            self.facts.vars.put(vars::known("sql_mode"), before);
+        }
         *env.database.borrow_mut() = outside.database;
         let mode = outside.mode.as_u64().unwrap_or(0);
         run_under(env, mode, outside.encoding, outside.connection.as_str());

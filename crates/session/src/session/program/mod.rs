@@ -10,6 +10,7 @@
 //! | `host` | what runs a program's statements; the session as such |
 //! | `trigger` | triggers: which run for a row, with which values |
 //! | `inner` | functions: programs within a statement |
+//! | `setting` | SET in them |
 //!
 //! **An invocation** has a frame of values, one a variable, which is what its statements run with in the place of placeholders' values. Steps
 //! are a tree and are walked as one: LEAVE, ITERATE, RETURN and EXIT handlers unwind it by [`Flow`](interpreter::Flow). A condition is looked at where the step
@@ -31,6 +32,7 @@ mod event;
 mod host;
 mod inner;
 mod interpreter;
+mod setting;
 mod trigger;
 
 pub(super) use inner::{call_function, function};

@@ -240,7 +240,7 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
                 _ if e.ty.is_integer() => SqlType::bigint(),
                 _ if e.ty.is_temporal() => {
                     derive::arithmetic(ArithmeticOp::Sub, &e.ty, &e.ty, DIV_INCREMENT)
-                },
+                }
                 _ => SqlType::double(),
             };
             Expr::new(ExprKind::Negate(Box::new(e)), ty, nullable)
