@@ -55,6 +55,8 @@ pub(super) struct Inner<'a> {
     pub means: Means,
     /// The session's sql_mode, if the program has set it.
     pub mode_before: Option<VarValue>,
+    /// The session's switches that are its own again when the function returns, by position.
+    pub options_before: Vec<(usize, VarValue)>,
     scratch: Scratch,
 }
 
@@ -106,6 +108,7 @@ impl<'a> Inner<'a> {
             means: means(facts),
             context: context(facts, around.env, def),
             mode_before: None,
+            options_before: Vec::new(),
             scratch: Scratch::default(),
             facts,
             around,
@@ -530,6 +533,7 @@ pub(super) fn within<R>(
             let outside = inner.enter(def);
             let done = run(&mut inner);
             inner.leave(outside);
+            inner.restore_options();
             facts.leave_right(env, right);
             done
         })

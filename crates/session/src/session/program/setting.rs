@@ -1,8 +1,8 @@
 //! SET of the session's variables in functions and triggers, which run within one of its statements.
 //!
 //! The value is the session's from then on, and statements within the function see it. What the session itself goes by (limits, timeouts) follows
-//! when the statement around the function has ended. sql_mode is as it was once the function returns. What would end the
-//! transaction or is the business of the whole server is refused.
+//! when the statement around the function has ended. sql_mode is as it was once the program returns, and so are the switches that MySQL keeps among a
+//! statement's options once the function does. What would end the transaction or is the business of the whole server is refused.
 
 use std::sync::Arc;
 
@@ -26,6 +26,21 @@ const OUTSIDE: [&str; 8] = [
     "timestamp",
     "xa_detach_on_prepare",
     "max_join_size",
+];
+
+/// The switches that MySQL keeps among a statement's options.
+const OPTIONS: [&str; 11] = [
+    "big_tables",
+    "foreign_key_checks",
+    "profiling",
+    "sql_auto_is_null",
+    "sql_big_selects",
+    "sql_buffer_result",
+    "sql_notes",
+    "sql_quote_show_create",
+    "sql_safe_updates",
+    "sql_warnings",
+    "unique_checks",
 ];
 
 /// 1235.
@@ -92,6 +107,10 @@ impl Inner<'_> {
             return self.set_mode(value);
         }
         let vars = &self.facts.vars;
+        if OPTIONS.contains(&name) && !self.options_before.iter().any(|(known, _)| *known == index)
+        {
+            self.options_before.push((index, vars.get(index)));
+        }
         for n in twin(name).into_iter().chain([name]) {
             vars.put(vars::known(n), value.clone());
         }
@@ -102,6 +121,17 @@ impl Inner<'_> {
         drop(running);
         self.note_settings(self.context.mode);
         Ok(())
+    }
+
+    /// The function returns.
+    pub(super) fn restore_options(&mut self) {
+        if self.options_before.is_empty() {
+            return;
+        }
+        for (index, before) in self.options_before.drain(..) {
+            self.facts.vars.put(index, before);
+        }
+        refresh(self.around.env, &self.facts.vars);
     }
 
     fn setter(&self) -> Setter<'_> {
