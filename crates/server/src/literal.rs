@@ -71,7 +71,8 @@ fn rewrite(
         at = end;
         // What is no ASCII says nothing in ASCII, and so with utf8mb3: a literal of it is bytes.
         let bytes = match client {
-            _ if converts => false,
+            // An introducer says that nothing is converted.
+            _ if converts && !follows_introducer(&out) => false,
             Encoding::Ascii => !token.is_ascii(),
             Encoding::Utf8mb3 => client.text_of(token).is_err(),
             _ => false,
@@ -119,6 +120,14 @@ fn drop_introducer(out: &mut String) {
     if let Some(start) = introducer(out) {
         out.truncate(start);
     }
+}
+
+/// Whether a text ends with an introducer.
+fn follows_introducer(out: &str) -> bool {
+    let kept = out.trim_end();
+    let part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '$';
+    let word = kept.rsplit(|c| !part(c)).next().unwrap_or(kept);
+    word.len() > 1 && word.starts_with('_')
 }
 
 /// Where the `_binary` begins that introduces the literal to come, if one does.
@@ -257,5 +266,7 @@ mod tests {
         assert_eq!(ascii(b"SELECT 1 AS \xe9"), "SELECT 1 AS ?");
         let converted = text(b"SELECT '\xe9'", false, Encoding::Ascii, true);
         assert_eq!(converted.unwrap(), "SELECT '?'");
+        let introduced = text(b"_utf8 '\xc3\xa9', '\xe9'", false, Encoding::Ascii, true);
+        assert_eq!(introduced.unwrap(), "_utf8  x'c3a9', '?'");
     }
 }
