@@ -62,14 +62,18 @@ impl Session {
             ));
             return self.fail_unparsed(error);
         }
-        let mut text = first;
+        let (mut text, mut all) = (first, sql);
         loop {
             let more = !parse::is_blank(rest, self.env.sql_mode.get());
             let compiled = self.parse(text)?;
+            if more {
+                self.env.profiles.show_as(all.trim());
+            }
             self.one_statement(&compiled, Command::Query, &[], more, sink)?;
             if !more || self.killed() {
                 return Ok(());
             }
+            all = rest;
             (text, rest) = parse::split_first(rest, self.env.sql_mode.get());
         }
     }

@@ -590,6 +590,29 @@ fn profiles_tell_where_time_went() {
     assert_eq!(c.rows("SHOW PROFILES").len(), 1);
 }
 
+/// The profile of one of several statements shows those behind it, too.
+#[test]
+fn profiles_of_several_statements_show_the_rest() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("SET profiling = 1");
+    c.ok("SET @a = 2; SET @b = 3 ; SET @c = 4");
+    c.code("SELECT 1; SELEC; SELECT 3");
+    c.ok("SET @d = 5");
+    let rows = c.rows("SHOW PROFILES");
+    let texts = rows.iter().map(|row| row.rsplit('|').next().unwrap());
+    assert_eq!(
+        texts.collect::<Vec<_>>(),
+        [
+            "SET @a = 2; SET @b = 3 ; SET @c = 4",
+            "SET @b = 3 ; SET @c = 4",
+            "SET @c = 4",
+            "SELECT 1; SELEC; SELECT 3",
+            "SET @d = 5"
+        ]
+    );
+}
+
 #[test]
 fn rowid_heads_its_column_as_it_was_written() {
     let db = TestDb::new();

@@ -82,6 +82,8 @@ pub struct Profiles {
     /// `profiling_history_size`.
     keep: Cell<usize>,
     running: RefCell<Option<Running>>,
+    /// What the statement to come is shown as, if not as its text.
+    shown: RefCell<Option<String>>,
     last: Cell<u64>,
     list: RefCell<VecDeque<Profile>>,
 }
@@ -135,6 +137,13 @@ impl Profiles {
         }
     }
 
+    /// The statement to come is one of several: it is shown with those behind it.
+    pub fn show_as(&self, text: &str) {
+        if self.on.get() {
+            *self.shown.borrow_mut() = Some(text.chars().take(SHOWN).collect());
+        }
+    }
+
     /// The statement has ended; `text` is kept with its profile, without one it is forgotten.
     #[inline]
     pub fn end(&self, text: Option<&str>) {
@@ -142,7 +151,9 @@ impl Profiles {
             return;
         };
         running.end();
+        let shown = self.shown.take();
         if let Some(text) = text {
+            let text = shown.as_deref().unwrap_or(text);
             self.last.set(self.last.get() + 1);
             self.list.borrow_mut().push_back(Profile {
                 id: self.last.get(),
