@@ -65,7 +65,7 @@ impl Session {
         let (mut text, mut all) = (first, sql);
         loop {
             let more = !parse::is_blank(rest, self.env.sql_mode.get());
-            let compiled = self.parse(text)?;
+            let compiled = self.parse_first(text, all.trim_start())?;
             if more {
                 self.env.profiles.show_as(all.trim());
             }
@@ -171,7 +171,16 @@ impl Session {
 
     /// Parses one statement; an error becomes the statement's.
     pub(super) fn parse(&mut self, text: &str) -> SqlResult<Arc<Compiled>> {
-        let statement = parse::parse_one(text, self.env.sql_mode.get());
+        self.parse_first(text, text)
+    }
+
+    /// The same of the first statement of several, `all`: errors quote what follows.
+    fn parse_first(&mut self, text: &str, all: &str) -> SqlResult<Arc<Compiled>> {
+        let mode = self.env.sql_mode.get();
+        let statement = parse::parse_one(text, mode).map_err(|e| {
+            let quoted = (e.code == 1064).then(|| parse::parse_one(all, mode).err());
+            quoted.flatten().unwrap_or(e)
+        });
         match statement.and_then(|s| Compiled::new(s, text.trim().into())) {
             Ok(compiled) => Ok(Arc::new(compiled)),
             Err(e) => self.fail_unparsed(e),

@@ -30,6 +30,34 @@ fn several_statements_of_a_text() {
     c.ok("/* nothing */");
 }
 
+/// A syntax error quotes the text to its end, statements behind included.
+#[test]
+fn errors_quote_the_statements_behind() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for (sql, near) in [
+        (
+            "SELECT 1; SELEC 2; SELECT 3",
+            "SELEC 2; SELECT 3' at line 1",
+        ),
+        ("SELECT 1 +; SELECT 2", "; SELECT 2' at line 1"),
+        (
+            "CREATE PROCEDURE p()\nBEGIN\n  SIGNAL;\nEND; SELECT 1",
+            ";\nEND; SELECT 1' at line 3",
+        ),
+        (
+            "CREATE PROCEDURE p() BEGIN SELECT 1 +; END",
+            "; END' at line 1",
+        ),
+        ("SELEC 1;", "SELEC 1' at line 1"),
+    ] {
+        let e = c.err(sql);
+        assert_eq!(e.code, 1064);
+        let quoted = e.message.split_once("near '").unwrap().1;
+        assert_eq!(quoted, near, "{sql}");
+    }
+}
+
 #[test]
 fn prepared_statements_follow_their_tables() {
     let db = TestDb::new();

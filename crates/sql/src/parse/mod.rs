@@ -169,8 +169,8 @@ pub fn split_first(text: &str, mode: SqlMode) -> (&str, &str) {
             let body = text[..next].trim_end().trim_end_matches(';');
             (body, text[next..].trim_start())
         }
-        // What is wrong with it is found when it is parsed.
-        Err(_) => (first, rest),
+        // What is wrong with it is found when it is parsed, and said with what follows.
+        Err(_) => (text, ""),
     }
 }
 
