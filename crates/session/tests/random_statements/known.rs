@@ -72,10 +72,19 @@ impl Known {
             rule.used.set(rule.used.get() + u64::from(fits));
             fits
         };
+        // The error that the statement ended in stays.
+        let own = |a: &Answer| match &a.outcome {
+            Ok(_) => String::new(),
+            Err(f) => f.message.clone(),
+        };
+        let (ended, ended_there) = (own(here), own(there));
         let rules = self.0.iter().filter(|r| r.aspect == "warning");
         for rule in rules.filter(|r| any(&r.sql, sql)) {
-            here.warnings.retain(|w| !of(rule, true, w));
-            there.warnings.retain(|w| !of(rule, false, w));
+            here.warnings
+                .retain(|w| w.2 == ended || !of(rule, true, w));
+            there
+                .warnings
+                .retain(|w| w.2 == ended_there || !of(rule, false, w));
         }
     }
 

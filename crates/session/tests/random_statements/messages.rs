@@ -27,6 +27,9 @@ pub fn plain(text: &str) -> String {
         text = text.replace(theirs, ours);
     }
     text = unqualified(&text);
+    if let Some(at) = text.find("' failed for") {
+        text.truncate(at);
+    }
     text.trim_end_matches('.').to_string()
 }
 
@@ -50,6 +53,10 @@ fn unqualified(text: &str) -> String {
 const CODES: &[(&str, &str)] = &[
     // A CHECK constraint is violated.
     ("4025", "3819"),
+    // JSON_TABLE finds nothing where it must.
+    ("4176", "3665"),
+    // An argument outside of a function's domain.
+    ("3020", "1365"),
 ];
 
 /// The code in MySQL's numbers.

@@ -4,7 +4,8 @@
 //! `known.txt` gives the reason of. What differs is reduced to a script of a few statements.
 //!
 //! `MILLPOND_RANDOM_STATEMENTS` sets the number of statements (default 400), `MILLPOND_RANDOM_SEED` repeats a run, `MILLPOND_RANDOM_PEER` is a
-//! peer's URL, `MILLPOND_RANDOM_RULE` is the rule to begin with in the place of `statement`.
+//! peer's URL, `MILLPOND_RANDOM_RULE` is the rule to begin with in the place of `statement`, `MILLPOND_RANDOM_ASPECT` is what differences to
+//! reduce (`rows`, `error 1690`), of each sort as many as `MILLPOND_RANDOM_REDUCED` says.
 
 mod compare;
 mod grammar;
@@ -147,7 +148,8 @@ fn report(
     let sort = sort(difference);
     let seen = tally.sorts.entry(sort.clone()).or_default();
     *seen += 1;
-    if *seen > env("MILLPOND_RANDOM_REDUCED", REDUCED) {
+    let wanted = std::env::var("MILLPOND_RANDOM_ASPECT").unwrap_or_default();
+    if *seen > env("MILLPOND_RANDOM_REDUCED", REDUCED) || !sort.starts_with(&wanted) {
         return;
     }
     println!("---- {sort}");

@@ -66,6 +66,21 @@ impl StoreContext<'_> {
         );
         self.raise(1299, m)
     }
+    /// What is no date or time: refused, or stored as zero, where a text that is read as
+    /// a moment which doesn't exist, or may not be stored (`readable`), gets another warning than any other value.
+    pub(super) fn no_time(
+        &self,
+        kind: &str,
+        v: &Value<'_>,
+        c: Target<'_>,
+        readable: bool,
+    ) -> SqlResult<()> {
+        match (self.strict, readable) {
+            (true, _) => self.incorrect(1292, kind, v, c),
+            (false, true) => self.out_of_range(c),
+            (false, false) => self.truncated(c),
+        }
+    }
     pub(super) fn incorrect(
         &self,
         code: u16,

@@ -42,16 +42,14 @@ pub(super) fn assign<'a>(
     } else {
         Value::DateTime(DateTime::default())
     };
-    let Some(d) = parsed.filter(|d| d.date.is_zero() || d.date.has_zero() || d.date.exists())
-    else {
-        cx.incorrect(1292, kind, &value, column)?;
+    // Of numbers only zero counts as a date that may not be stored.
+    let readable = parsed.is_some_and(|d| d.is_zero() || matches!(value, Value::Bytes(_)));
+    let known = |d: &DateTime| d.date.is_zero() || d.date.has_zero() || d.date.exists();
+    let allowed = parsed.filter(|d| known(d) && date_allowed(d.date, cx.session));
+    let Some(d) = allowed else {
+        cx.no_time(kind, &value, column, readable)?;
         return Ok(zero);
     };
-    if !date_allowed(d.date, cx.session) {
-        // Outside of strict mode the zero date is stored with a warning.
-        cx.incorrect(1292, kind, &value, column)?;
-        return Ok(zero);
-    }
     if ty.base == BaseType::Date {
         if d.day_micros() != 0 {
             cx.note_truncated(column);
@@ -59,7 +57,7 @@ pub(super) fn assign<'a>(
         return Ok(Value::Date(d.date));
     }
     let Some(d) = d.fitted(ty.decimals, cx.session.sql_mode.get()) else {
-        cx.incorrect(1292, kind, &value, column)?;
+        cx.no_time(kind, &value, column, true)?;
         return Ok(zero);
     };
     if ty.base == BaseType::Timestamp && !d.is_zero() {
@@ -67,11 +65,7 @@ pub(super) fn assign<'a>(
         let moment = d.date.exists().then(|| d.moment(zone));
         let Some(moment) = moment.filter(|m| (1..=time::MAX_TIMESTAMP).contains(&m.seconds()))
         else {
-            if cx.strict || !d.date.exists() {
-                cx.incorrect(1292, kind, &value, column)?;
-            } else {
-                cx.out_of_range(column)?;
-            }
+            cx.no_time(kind, &value, column, true)?;
             return Ok(zero);
         };
         if let Moment::Skipped(s) = moment {

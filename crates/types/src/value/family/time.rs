@@ -53,7 +53,7 @@ pub(super) fn assign<'a>(
         other => other.to_time(),
     };
     let Some(t) = parsed else {
-        cx.incorrect(1292, "time", &value, column)?;
+        cx.no_time("time", &value, column, false)?;
         return Ok(Value::Time(Time::default()));
     };
     let (t, clamped) = Time::clamped(fitted_micros(
