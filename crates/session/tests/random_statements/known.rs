@@ -80,8 +80,7 @@ impl Known {
         let (ended, ended_there) = (own(here), own(there));
         let rules = self.0.iter().filter(|r| r.aspect == "warning");
         for rule in rules.filter(|r| any(&r.sql, sql)) {
-            here.warnings
-                .retain(|w| w.2 == ended || !of(rule, true, w));
+            here.warnings.retain(|w| w.2 == ended || !of(rule, true, w));
             there
                 .warnings
                 .retain(|w| w.2 == ended_there || !of(rule, false, w));

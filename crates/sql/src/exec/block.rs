@@ -114,7 +114,7 @@ pub fn convert<'v>(
     {
         Ok(v)
     } else {
-        value::cast(v, to, st.env)
+        value::cast(value::assigned(v, from, to), to, st.env)
     }
 }
 

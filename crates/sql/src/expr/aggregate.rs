@@ -9,6 +9,7 @@ use super::{EvalContext, Expr, func};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::row::{encode_sort_value, values_of};
+use crate::types::derive::double;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::json::{self, Json};
 use crate::value::{Decimal, Value, conform};
@@ -81,6 +82,7 @@ pub(super) fn result_type(
             0
         }
     };
+    let approximate = |t: &SqlType| matches!(t.base, BaseType::Float | BaseType::Double);
     match (kind, args.first().map(|a| &a.ty)) {
         (K::Sum, Some(t)) if exact(t) => {
             SqlType::decimal(t.integer_digits() + 22 + scale(t) as u32, scale(t))
@@ -89,6 +91,8 @@ pub(super) fn result_type(
             let s = scale(t) + increment;
             SqlType::decimal(t.integer_digits() + s as u32, s)
         }
+        (K::Sum, Some(t)) if approximate(t) => double(t.decimals),
+        (K::Avg, Some(t)) if approximate(t) => double(t.decimals + increment),
         (K::Min | K::Max | K::AnyValue, Some(t)) => t.clone().computed(),
         (K::GroupConcat, _) => {
             let collation = func::joint(args, collation);

@@ -154,7 +154,10 @@ impl Display for Expr {
             K::TimestampDiff(a, unit) => {
                 write!(f, "timestampdiff({},{},{})", unit.name(), a[0], a[1])
             }
-            K::Extract(e, unit) => {
+            K::Extract(e, unit, true) => {
+                write!(f, "{}({e})", unit.name().to_ascii_lowercase())
+            }
+            K::Extract(e, unit, false) => {
                 write!(f, "extract({} from {e})", unit.name().to_ascii_lowercase())
             }
             K::UserVariable(name) => write!(f, "(@`{name}`)"),

@@ -151,7 +151,7 @@ impl Expr {
             K::TimestampDiff(args, unit) => {
                 interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit, cx)
             }
-            K::Extract(a, unit) => interval::extract(&a.eval(cx)?, *unit, cx)?,
+            K::Extract(a, unit, plain) => interval::extract(&a.eval(cx)?, *unit, *plain, cx)?,
             K::UserVariable(name) => {
                 let vars = cx.session.user_vars.borrow();
                 vars.get(&**name).cloned().unwrap_or(Value::Null)

@@ -206,6 +206,15 @@ fn interval(amount: &Value<'_>, unit: IntervalUnit) -> Option<Interval> {
     })
 }
 
+/// Whether a composite interval has more numbers than its unit has parts: `1:2:3` as HOUR_MINUTE.
+fn has_more_parts(amount: &Value<'_>, unit: IntervalUnit) -> bool {
+    let parts = match unit {
+        U::YearMonth => 2,
+        other => other.parts().len(),
+    };
+    parts > 0 && numbers(&amount.to_text()).0.len() > parts
+}
+
 /// How many of the smallest unit that a unit names an amount is, 90 for `1:30` HOUR_MINUTE: what EVERY of an event counts by. Fractions are
 /// cut off; `None` beyond 64 bits.
 pub fn count(amount: &Value<'_>, unit: IntervalUnit) -> Option<i64> {
@@ -285,6 +294,9 @@ pub(super) fn date_add<'a>(
         return Ok(Value::Null);
     }
     check_amount(&n, unit, cx)?;
+    if has_more_parts(&n, unit) {
+        return Ok(Value::Null);
+    }
     let Some(step) = interval(&n, unit) else {
         return overflow(cx, "date_add");
     };
@@ -421,10 +433,11 @@ impl IntervalUnit {
     }
 }
 
-/// EXTRACT(unit FROM value).
+/// EXTRACT(unit FROM value), or, `plain`, the function by the unit's name: without a TIME's sign.
 pub(super) fn extract(
     v: &Value<'_>,
     unit: IntervalUnit,
+    plain: bool,
     cx: &EvalContext<'_>,
 ) -> SqlResult<Value<'static>> {
     if v.is_null() {
@@ -441,7 +454,7 @@ pub(super) fn extract(
     let (h, m, s, micro) = time.parts();
     let (h, m, s, micro) = (h as i64, m as i64, s as i64, micro as i64);
     let day = date.day as i64;
-    let sign = if time.micros < 0 { -1 } else { 1 };
+    let sign = if time.micros < 0 && !plain { -1 } else { 1 };
     Ok(Value::Int(match unit {
         U::Year => date.year as i64,
         U::Quarter => (date.month as i64 + 2) / 3,

@@ -177,8 +177,8 @@ pub enum ExprKind {
     DateAdd(Box<[Expr; 2]>, IntervalUnit, bool),
     /// TIMESTAMPDIFF(unit, from, to).
     TimestampDiff(Box<[Expr; 2]>, IntervalUnit),
-    /// EXTRACT(unit FROM value).
-    Extract(Box<Expr>, IntervalUnit),
+    /// EXTRACT(unit FROM value); the function by the unit's name if the flag says so, `HOUR(value)`, which has no sign.
+    Extract(Box<Expr>, IntervalUnit, bool),
     /// `@name`.
     UserVariable(Arc<str>),
     /// `@name := value`.
@@ -423,7 +423,7 @@ impl Expr {
             | K::Padded(e)
             | K::EnumIndex(e)
             | K::Beside(e, _)
-            | K::Extract(e, _)
+            | K::Extract(e, ..)
             | K::SetUserVariable(_, e)
             | K::SeededRand(e, _) => f(e),
             K::Between { args, .. } => args.iter().for_each(f),
@@ -474,7 +474,7 @@ impl Expr {
             | K::Padded(e)
             | K::EnumIndex(e)
             | K::Beside(e, _)
-            | K::Extract(e, _)
+            | K::Extract(e, ..)
             | K::SetUserVariable(_, e)
             | K::SeededRand(e, _) => vec![e],
             K::Between { args, .. } => args.iter_mut().collect(),

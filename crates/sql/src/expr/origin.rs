@@ -68,7 +68,7 @@ impl Expr {
             K::Cast(of) => !self.ty.is_temporal() || are_alike([&self.ty, &of.ty].into_iter()),
             K::DateAdd(args, ..) => is_day(&args[0].ty) && !args[1].ty.is_temporal(),
             K::TimestampDiff(args, _) => args.iter().all(|e| is_day(&e.ty)),
-            K::Extract(of, _) => is_day(&of.ty),
+            K::Extract(of, ..) => is_day(&of.ty),
             K::Function(f, args) => self.is_alone_as_call(*f, args),
             K::Param(_) | K::Local(..) | K::Subquery { .. } | K::EnumBeside(_) | K::Beside(..) => {
                 false

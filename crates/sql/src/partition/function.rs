@@ -224,7 +224,7 @@ fn monotone(e: &Expr) -> Option<Monotone> {
     let column = |e: &Expr| matches!(e.kind, ExprKind::Column { .. });
     match &e.kind {
         ExprKind::Column { .. } => Some(Monotone::Rising),
-        ExprKind::Extract(of, IntervalUnit::Year | IntervalUnit::YearMonth) if column(of) => {
+        ExprKind::Extract(of, IntervalUnit::Year | IntervalUnit::YearMonth, _) if column(of) => {
             Some(Monotone::Rising)
         }
         ExprKind::Function(Func::ToDays | Func::ToSeconds, args) if column(&args[0]) => {
@@ -289,7 +289,7 @@ fn allowed(e: &Expr) -> SqlResult<()> {
     match &e.kind {
         K::Column { .. } | K::Literal(_) | K::Negate(_) => Ok(()),
         K::Arithmetic(op, _) if *op != ArithmeticOp::Div => Ok(()),
-        K::Extract(of_what, unit) => {
+        K::Extract(of_what, unit, _) => {
             use IntervalUnit as U;
             let time = matches!(
                 unit,

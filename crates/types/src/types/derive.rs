@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{BaseType, Charset, Collation, Compares, Counts, SqlType};
+use super::{BaseType, Charset, Collation, Compares, Counts, NOT_FIXED, SqlType};
 use crate::decimal::{MAX_PRECISION, MAX_SCALE};
 
 /// Digits that division adds after the point, unless `div_precision_increment` says otherwise.
@@ -48,6 +48,24 @@ fn scale(t: &SqlType) -> u32 {
     }
 }
 
+/// Digits after the point that a value of the type has as an operand of an approximate result: [`NOT_FIXED`] of a text, and of a
+/// DOUBLE or FLOAT without a number of them.
+fn fixed(t: &SqlType) -> u8 {
+    match t.base {
+        BaseType::Float | BaseType::Double => t.decimals,
+        _ if class(t) == Class::Double => NOT_FIXED,
+        _ => scale(t) as u8,
+    }
+}
+
+/// A DOUBLE that shows so many digits after the point.
+pub fn double(decimals: u8) -> SqlType {
+    SqlType {
+        decimals: decimals.min(NOT_FIXED),
+        ..SqlType::double()
+    }
+}
+
 fn decimal(integer_digits: u32, scale: u32, unsigned: bool) -> SqlType {
     let scale = scale.min(MAX_SCALE as u32);
     let precision = (integer_digits + scale).clamp(1, MAX_PRECISION);
@@ -76,7 +94,8 @@ pub fn arithmetic(op: ArithmeticOp, a: &SqlType, b: &SqlType, increment: u8) -> 
     }
     let class = class(a).max(class(b));
     if class == Class::Double {
-        return SqlType::double();
+        let more = if op == O::Div { DIV_INCREMENT } else { 0 };
+        return double(fixed(a).max(fixed(b)).saturating_add(more));
     }
     let (ia, ib) = (a.integer_digits(), b.integer_digits());
     let (sa, sb) = (scale(a), scale(b));
@@ -274,9 +293,12 @@ fn common_float(a: &SqlType, b: &SqlType) -> SqlType {
             B::Float | B::TinyInt | B::SmallInt | B::MediumInt | B::Year
         )
     };
-    match fits(a) && fits(b) {
-        true => SqlType::new(B::Float),
-        false => SqlType::double(),
+    SqlType {
+        decimals: fixed(a).max(fixed(b)),
+        ..match fits(a) && fits(b) {
+            true => SqlType::new(B::Float),
+            false => SqlType::double(),
+        }
     }
 }
 

@@ -93,7 +93,8 @@ fn is_delimiter(b: u8) -> bool {
 
 fn parse_delimited(s: &[u8]) -> Option<ParsedDateTime> {
     let (year, n) = digits(s, 0, 4);
-    let year = if n <= 2 {
+    // A year of one digit is as it stands.
+    let year = if n == 2 {
         expand_year(year as u16)
     } else {
         year as u16
@@ -344,10 +345,10 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     let run = s.iter().take_while(|b| b.is_ascii_digit()).count();
     if !negative
         && (run >= 12
-            || (run == 4
-                && s.len() >= 10
-                && is_delimiter(s[4])
-                && (s[4] != b':' && s[4] != b'.' || has_clock(s))))
+            || ((1..=4).contains(&run)
+                && s.len() >= 12
+                && is_delimiter(s[run])
+                && (s[run] != b':' && s[run] != b'.' || has_clock(s))))
     {
         let d = parse_datetime(s)?;
         return Some(ParsedTime {

@@ -63,12 +63,13 @@ pub(crate) fn shift(date: Expr, amount: Expr, unit: IntervalUnit, minus: bool) -
     )
 }
 
-fn extract(e: Expr, unit: IntervalUnit) -> Expr {
+/// EXTRACT, or, `plain`, the function by the unit's name.
+fn extract(e: Expr, unit: IntervalUnit, plain: bool) -> Expr {
     let ty = SqlType {
         length: unit.digits(),
         ..SqlType::bigint()
     };
-    Expr::new(ExprKind::Extract(Box::new(e), unit), ty, true)
+    Expr::new(ExprKind::Extract(Box::new(e), unit, plain), ty, true)
 }
 
 /// A call of a catalogue function with arguments yet to be bound.
@@ -115,7 +116,7 @@ pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr
             let value = bind(value, scope)?;
             cast::convert_using(value, charset.as_str(), scope)
         }
-        S::Extract(unit, e) => Ok(extract(bind(e, scope)?, (*unit).into())),
+        S::Extract(unit, e) => Ok(extract(bind(e, scope)?, (*unit).into(), false)),
         S::Trim { side, what, from } => {
             let f = match side {
                 ast::TrimSide::Leading => Func::LTrim,
@@ -281,7 +282,7 @@ fn named(
     };
     if let Some(u) = part {
         need(1)?;
-        return Ok(extract(args.remove(0), u));
+        return Ok(extract(args.remove(0), u, true));
     }
     match name {
         "IF" => {

@@ -65,6 +65,17 @@ fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         }
         _ => false,
     };
+    // Beside a date or a moment the other is read as one, and must be of the same sort.
+    let is_moment = |v: &Value<'_>| match v {
+        Value::Date(_) => Some(false),
+        Value::DateTime(_) => Some(true),
+        Value::Bytes(b) => parse_datetime(b).map(|p| p.has_time),
+        _ => None,
+    };
+    let days = |v: &Value<'_>| matches!(v, Value::Date(_) | Value::DateTime(_));
+    if (days(&a) || days(&b)) && is_moment(&a) != is_moment(&b) {
+        return Err(Exit::Null);
+    }
     if has_date(&a) != has_date(&b) {
         return Err(Exit::Null);
     }
@@ -118,7 +129,7 @@ fn move_by<'a>(c: &Call<'_, 'a>, sign: i64) -> Computed<'a> {
     let v = c.value(0)?;
     let as_datetime = match &v {
         Value::Date(_) | Value::DateTime(_) => true,
-        Value::Bytes(b) => parse_datetime(b).is_some() && b.contains(&b'-'),
+        Value::Bytes(b) => parse_datetime(b).is_some() && is_dated(b),
         _ => false,
     };
     let result = if as_datetime {

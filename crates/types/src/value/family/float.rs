@@ -31,7 +31,9 @@ pub(super) fn assign<'a>(
     }
     if ty.decimals < NOT_FIXED {
         let unit = 10f64.powi(ty.decimals as i32);
-        let rounded = (v * unit).round_ties_even() / unit;
+        // What is above the integer below is rounded, half a unit to the even digit: 3.5 without digits is 3.
+        let whole = v.floor();
+        let rounded = whole + ((v - whole) * unit).round_ties_even() / unit;
         if rounded.is_finite() {
             v = rounded;
         }

@@ -318,7 +318,7 @@ impl<'e> Form<'e> {
             K::Cast(a) if e.ty.is_json() || a.ty.is_json() => Form::ByRow,
             K::Cast(a) if !e.ty.is_string() || a.ty.is_string() => Form::Cast(boxed(a)),
             K::Collate(a) => Form::Same(boxed(a)),
-            K::Extract(a, unit) => Form::Extract(boxed(a), *unit),
+            K::Extract(a, unit, _) => Form::Extract(boxed(a), *unit),
             K::Function(Func::Substring, args) => {
                 let int = |e: &Expr| match constant(e, cx) {
                     Some(Value::Int(v)) => Some(v),
