@@ -4,7 +4,7 @@ use super::lenenc::{put_bytes, put_lenenc};
 use super::status::SESSION_STATE_CHANGED;
 use millpond_session::result::{ColumnMeta, Tracked};
 use millpond_session::types::{
-    BaseType, Charset, Collation, Encoding, FLAG_BINARY, FLAG_ZEROFILL, SqlType,
+    BaseType, Charset, Collation, Encoding, FLAG_BINARY, FLAG_BLOB, FLAG_ZEROFILL, SqlType,
 };
 use millpond_session::{Completion, SqlError};
 
@@ -118,7 +118,7 @@ pub fn column(out: &mut Vec<u8>, c: &ColumnMeta, encoding: Encoding) {
     out.push(0x0c);
     out.extend_from_slice(&charset.to_le_bytes());
     out.extend_from_slice(&length.to_le_bytes());
-    out.push(c.ty.protocol_type());
+    out.push(long_text(c).unwrap_or_else(|| c.ty.protocol_type()));
     out.extend_from_slice(&flags(c).to_le_bytes());
     out.push(decimals(c));
     out.extend_from_slice(&[0, 0]);
@@ -139,9 +139,24 @@ fn text_charset(ty: &SqlType, encoding: Encoding) -> (u16, u32) {
     (id, ty.protocol_length(sent.facts().max_bytes))
 }
 
+/// The type that is told of a long text or string of bytes that is computed: of columns it is one for all of them.
+fn long_text(c: &ColumnMeta) -> Option<u8> {
+    if !c.table.is_empty() {
+        return None;
+    }
+    match c.ty.base {
+        BaseType::MediumText | BaseType::MediumBlob => Some(super::field::MEDIUM_BLOB),
+        BaseType::LongText | BaseType::LongBlob => Some(super::field::LONG_BLOB),
+        _ => None,
+    }
+}
+
 /// Flags of a column. Numbers of tables are not marked as binary strings are, as computed ones are; YEAR is marked ZEROFILL.
 fn flags(c: &ColumnMeta) -> u16 {
     let of_type = c.ty.protocol_flags();
+    if long_text(c).is_some() {
+        return (c.flags | of_type) & !FLAG_BLOB;
+    }
     if c.org_table.is_empty() || !c.ty.is_numeric() {
         return c.flags | of_type;
     }
@@ -217,6 +232,27 @@ mod tests {
             &out[8..],
             b"\x1a\x00\x0f\x0aautocommit\x03OFF\x01\x03\x02db\x02\x02\x011"
         );
+    }
+
+    #[test]
+    fn long_texts_that_are_computed_have_types_of_their_own() {
+        let told = |base: BaseType, table: &str| {
+            let mut c = ColumnMeta::computed("c".into(), &SqlType::new(base), true);
+            c.table = table.into();
+            let mut out = Vec::new();
+            column(&mut out, &c, Encoding::Utf8);
+            // Behind the names: 0x0c, character set, length; the type, and the flags.
+            let at = out.len() - 6;
+            (
+                out[at],
+                u16::from_le_bytes([out[at + 1], out[at + 2]]) & FLAG_BLOB,
+            )
+        };
+        for (base, own) in [(BaseType::MediumText, 250), (BaseType::LongBlob, 251)] {
+            assert_eq!(told(base, ""), (own, 0));
+            assert_eq!(told(base, "t"), (252, FLAG_BLOB));
+        }
+        assert_eq!(told(BaseType::Text, ""), (252, FLAG_BLOB));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::plan::nodes::{
 };
 use crate::plan::{Plan, Root};
 use crate::result::ColumnMeta;
-use crate::types::{Collation, Index, KeyPart, Schema, SqlType};
+use crate::types::{BaseType, Collation, Index, KeyPart, Schema, SqlType};
 use crate::value::Value;
 
 /// EXPLAIN's formats.
@@ -101,7 +101,7 @@ pub fn explain(
                 next: 1,
             };
             t.root();
-            (headings(), t.rows)
+            (headings(env.collation.get()), t.rows)
         }
         ExplainFormat::Json => (
             text_heading(),
@@ -120,25 +120,33 @@ pub fn text_heading() -> Vec<ColumnMeta> {
     vec![ColumnMeta::computed("EXPLAIN".into(), &ty, false)]
 }
 
-fn headings() -> Vec<ColumnMeta> {
+/// The columns, as MySQL describes them: texts are under the connection's collation.
+fn headings(collation: Collation) -> Vec<ColumnMeta> {
     let text = |n: &str, nullable| {
-        let ty = SqlType::varchar(512, Collation::Utf8mb4GeneralCi);
-        ColumnMeta::computed(n.into(), &ty, nullable)
+        ColumnMeta::computed(n.into(), &SqlType::varchar(512, collation), nullable)
     };
-    let number = |n: &str| ColumnMeta::computed(n.into(), &SqlType::bigint(), true);
+    let number = |n: &str, nullable| ColumnMeta::computed(n.into(), &SqlType::ubigint(), nullable);
+    let partitions = SqlType {
+        collation,
+        ..SqlType::new(BaseType::MediumText)
+    };
+    let filtered = SqlType {
+        decimals: 2,
+        ..SqlType::double()
+    };
     vec![
-        number("id"),
+        number("id", false),
         text("select_type", false),
         text("table", true),
-        text("partitions", true),
+        ColumnMeta::computed("partitions".into(), &partitions, true),
         text("type", true),
         text("possible_keys", true),
         text("key", true),
         text("key_len", true),
         text("ref", true),
-        number("rows"),
-        ColumnMeta::computed("filtered".into(), &SqlType::double(), true),
-        text("Extra", true),
+        number("rows", true),
+        ColumnMeta::computed("filtered".into(), &filtered, true),
+        text("Extra", false),
     ]
 }
 
