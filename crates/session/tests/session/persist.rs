@@ -133,7 +133,7 @@ fn a_file_that_is_no_good() {
     };
     db.close();
     for (text, with) in [
-        (good.replace("99", "nonsense"), "max_connections"),
+        (good.replace("\"99\"", "\"nonsense\""), "max_connections"),
         (good.replace("max_connections", "datadir"), "non persistent"),
         (good[1..].to_string(), "corrupt"),
     ] {

@@ -1,0 +1,31 @@
+-- What is to be the same on both sides: rows, definitions, and what programs do. Texts that the two servers word differently are left out.
+SET time_zone = '+00:00', SESSION group_concat_max_len = 1000000;
+SELECT * FROM shop.country ORDER BY 1; SELECT * FROM shop.city ORDER BY 1;
+SELECT address_id, address, district, city_id, HEX(location), ST_AsText(location) FROM shop.address ORDER BY 1;
+SELECT film_id, title, description, release_year, rental_rate, rating, special_features, facts, HEX(poster) FROM shop.film ORDER BY 1;
+SELECT * FROM shop.film_text ORDER BY 1; SELECT customer_id, name, email, address_id, active, HEX(bits), created FROM shop.customer ORDER BY 1;
+SELECT rental_id, rented, film_id, customer_id, returned, weight = -1.5e300, weight, rate FROM shop.rental ORDER BY 1;
+SELECT at, customer_id, amount, HEX(note) FROM shop.payment_log ORDER BY 1; SELECT at FROM shop.payment_log PARTITION (p2022, later) ORDER BY 1;
+SELECT * FROM other.t; SELECT * FROM other.across ORDER BY 1;
+SELECT * FROM shop.film_list ORDER BY 1; SELECT * FROM shop.customer_list ORDER BY 1; SELECT * FROM shop.of_a_view ORDER BY 1;
+SELECT table_schema, table_name, table_type, table_comment = 'what there is to rent; 100% "good"' FROM information_schema.tables WHERE table_schema IN ('shop', 'other') ORDER BY 1, 2;
+SELECT table_schema, table_name, column_name, ordinal_position, is_nullable, data_type, character_maximum_length, numeric_precision, numeric_scale, datetime_precision, character_set_name, column_key FROM information_schema.columns WHERE table_schema IN ('shop', 'other') AND data_type <> 'json' AND column_name <> 'facts' AND table_name NOT IN ('film_list', 'of_a_view', 'customer_list') ORDER BY 1, 2, 4;
+SELECT table_name, index_name, non_unique, seq_in_index, column_name, IF(index_type = 'SPATIAL', NULL, sub_part), index_type FROM information_schema.statistics WHERE table_schema = 'shop' ORDER BY 1, 2, 4;
+SELECT constraint_name, table_name, column_name, referenced_table_name, referenced_column_name FROM information_schema.key_column_usage WHERE table_schema = 'shop' ORDER BY 2, 1, 3;
+SELECT constraint_name, update_rule = 'CASCADE', delete_rule = 'CASCADE' FROM information_schema.referential_constraints WHERE constraint_schema = 'shop' ORDER BY 1;
+SELECT trigger_name, event_manipulation, event_object_table, action_order, action_statement, action_timing, definer, sql_mode LIKE '%STRICT%' FROM information_schema.triggers WHERE trigger_schema = 'shop' ORDER BY 1;
+SELECT routine_name, routine_type, data_type, routine_definition, sql_data_access, security_type, routine_comment, definer FROM information_schema.routines WHERE routine_schema = 'shop' ORDER BY 1;
+SELECT event_name, event_definition, interval_value, interval_field, status, on_completion, starts, event_comment FROM information_schema.events WHERE event_schema = 'shop' ORDER BY 1;
+SELECT table_name, check_option, security_type FROM information_schema.views WHERE table_schema IN ('shop', 'other') ORDER BY 1;
+SELECT partition_name, partition_ordinal_position, partition_method FROM information_schema.partitions WHERE table_schema = 'shop' AND table_name = 'payment_log' ORDER BY 2;
+SELECT film_id FROM shop.film_text WHERE MATCH (title, description) AGAINST ('miller');
+SELECT address_id FROM shop.address WHERE MBRContains(ST_GeomFromText('POLYGON((0 0,0 6,6 6,6 0,0 0))'), location) ORDER BY 1;
+-- Numbers that are given away stay so: none is asked for.
+SET sql_mode = CONCAT(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO');
+START TRANSACTION;
+USE shop;
+INSERT INTO film (film_id, title, description) VALUES (0, 'New', 'millstones'); UPDATE film SET title = 'Newer' WHERE film_id = 0; SELECT * FROM film_text WHERE film_id = 0; DELETE FROM film WHERE film_id = 0; SELECT COUNT(*) FROM film_text;
+INSERT INTO customer (customer_id, name, email, address_id, created) VALUES (0, '  Trim  ', 'UPPER@X', 1, '2024-01-01'); SELECT customer_id, name, email FROM customer WHERE customer_id = 0;
+CALL bring_back(7, @late); SELECT @late, returned FROM rental WHERE rental_id = 7; CALL bring_back(77, @late); SELECT @late;
+CALL over_all();
+ROLLBACK;
