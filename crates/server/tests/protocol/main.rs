@@ -5,6 +5,7 @@ mod bytes;
 mod charsets;
 mod client_files;
 mod commits;
+mod no_index;
 mod shutdown;
 mod support;
 mod tracking;

@@ -183,6 +183,7 @@ impl Session {
             temporary: Default::default(),
             profiles: Default::default(),
             query_attributes: Default::default(),
+            reads_whole: Default::default(),
             lists: Default::default(),
             deadline: Default::default(),
             limits: Default::default(),
@@ -435,6 +436,8 @@ impl Session {
 
     /// SERVER_STATUS_* flags now.
     pub fn status_flags(&self) -> u16 {
+        /// SERVER_QUERY_NO_INDEX_USED.
+        const NO_INDEX_USED: u16 = 32;
         let mut flags = 0;
         if self.txn.is_open() {
             flags |= 1;
@@ -447,6 +450,9 @@ impl Session {
         }
         if self.env.sql_mode.get().no_backslash_escapes {
             flags |= 512;
+        }
+        if self.env.reads_whole.get() {
+            flags |= NO_INDEX_USED;
         }
         flags
     }

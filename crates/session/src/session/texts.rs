@@ -410,6 +410,7 @@ impl Session {
             self.env.found_rows.set(found_rows);
         }
         self.seat().idle();
+        self.env.reads_whole.set(false);
         self.unsettled.allowed = false;
         if self.unsettled.lsn == 0 {
             let values = match command {

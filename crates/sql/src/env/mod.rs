@@ -115,6 +115,8 @@ pub struct SessionEnv {
     pub profiles: Profiles,
     /// What the client has sent by name with the running statement; `None`: NULL.
     pub query_attributes: RefCell<Vec<(String, Option<String>)>>,
+    /// Whether the running statement, or one of a program that it calls, has read a table without a key (SERVER_QUERY_NO_INDEX_USED).
+    pub reads_whole: Cell<bool>,
 }
 
 /// What a statement does besides reading rows, for statistics. Work of other threads than the session's is not in it.
@@ -224,6 +226,7 @@ impl SessionEnv {
             temporary: TemporaryTables::default(),
             profiles: Profiles::default(),
             query_attributes: Default::default(),
+            reads_whole: Default::default(),
         }
     }
     /// Assigns to `@name`; error 1038 if the session's variables have grown too large.
@@ -373,6 +376,7 @@ pub(crate) mod tests {
             temporary: TemporaryTables::default(),
             profiles: Profiles::default(),
             query_attributes: Default::default(),
+            reads_whole: Default::default(),
             lists: Default::default(),
         }
     }

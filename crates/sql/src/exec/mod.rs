@@ -190,6 +190,9 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
     let Some(mut st) = start(plan, cx)? else {
         return Ok(Run::Stale);
     };
+    if plan.shape.no_index {
+        env.reads_whole.set(true);
+    }
     let outcome = run_root(&mut st, plan, &dml, select_limit, sink);
     env.lists.clear();
     env.rows_examined.set(env.rows_examined.get() + st.examined);

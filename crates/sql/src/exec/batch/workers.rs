@@ -227,6 +227,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         temporary: Default::default(),
         profiles: Default::default(),
         query_attributes: Default::default(),
+        reads_whole: Default::default(),
     }
 }
 
