@@ -12,14 +12,14 @@
 //! charged is given back when the charge is dropped. No locks; nothing here allocates.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use millpond_store::sort::{LEAST_BUDGET, Sorter};
 
 use crate::error::{SqlError, SqlResult};
 
 /// Bytes that an account takes from the server at a time.
-const CHUNK_BYTES: usize = 64 << 10;
+pub const CHUNK_BYTES: usize = 64 << 10;
 /// Bytes that a charge takes from its account at a time.
 const STEP_BYTES: usize = 4 << 10;
 
@@ -29,6 +29,8 @@ pub struct ServerMemory {
     limit: AtomicUsize,
     reserved: AtomicUsize,
     peak: AtomicUsize,
+    /// Bytes ever taken.
+    taken: AtomicU64,
 }
 
 impl ServerMemory {
@@ -38,7 +40,12 @@ impl ServerMemory {
             limit: AtomicUsize::new(limit),
             reserved: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
+            taken: AtomicU64::new(0),
         }
+    }
+    /// Bytes that accounts have ever taken.
+    pub fn taken(&self) -> u64 {
+        self.taken.load(Relaxed)
     }
     /// Changes the bound. What is in use beyond a lower one stays in use.
     pub fn set_limit(&self, limit: usize) {
@@ -62,6 +69,7 @@ impl ServerMemory {
         match self.reserved.fetch_update(Relaxed, Relaxed, more) {
             Ok(before) => {
                 self.peak.fetch_max(before + bytes, Relaxed);
+                self.taken.fetch_add(bytes as u64, Relaxed);
                 true
             }
             Err(_) => false,

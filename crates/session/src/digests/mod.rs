@@ -2,6 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
+//! | `errors` | how often each error was sent |
 //! | `tally` | [`Tally`]: the counters of one digest in one schema |
 //! | `histogram` | buckets of latency |
 //!
@@ -20,11 +21,13 @@
 //! **Counted** is what a client sends: a statement of a stored program is part of the statement that called it. One that runs by EXECUTE
 //! is EXECUTE. Texts that do not parse have no digest.
 
+mod errors;
 mod histogram;
 mod tally;
 
+pub(crate) use errors::Errors;
 pub(crate) use histogram::{BUCKETS, bucket_ns, quantile};
-pub(crate) use tally::{Done, Sums, Tally};
+pub(crate) use tally::{Cell, Done, Sums, Tally};
 
 use hashbrown::HashTable;
 use parking_lot::Mutex;
@@ -42,7 +45,7 @@ const PARTS: usize = 16;
 /// How much of a text its digest is made of, in bytes.
 pub(crate) const LONGEST_TEXT: usize = 64 << 10;
 /// Kinds of statements: by their counter, and those without one.
-const KINDS: usize = Counter::NAMES.len() + 1;
+pub(crate) const KINDS: usize = Counter::NAMES.len() + 1;
 
 /// A statement's digest: its text, and SHA-256 of that.
 #[derive(Debug, PartialEq, Eq)]
@@ -112,8 +115,7 @@ impl Digests {
 
     /// What statements of a kind are counted in that have no place of their own, or no digest.
     pub fn rest(&self, kind: Option<Counter>) -> &Arc<Tally> {
-        let at = kind.map_or(KINDS - 1, |k| k as usize);
-        self.rest[at].get_or_init(|| Arc::new(Tally::new(None, None, kind)))
+        self.rest[kind_number(kind)].get_or_init(|| Arc::new(Tally::new(None, None, kind)))
     }
 
     /// All that have counted something, in no order.
@@ -148,6 +150,17 @@ impl Digests {
             .filter_map(OnceLock::get)
             .for_each(|t| t.reset());
     }
+}
+
+/// The position of a kind of statement among [`KINDS`].
+#[inline]
+pub(crate) fn kind_number(kind: Option<Counter>) -> usize {
+    kind.map_or(KINDS - 1, |k| k as usize)
+}
+
+/// The kind at a position.
+pub(crate) fn kind_at(number: usize) -> Option<Counter> {
+    Counter::ALL.get(number).copied()
 }
 
 /// The instrument of a kind of statement, as performance_schema names it.

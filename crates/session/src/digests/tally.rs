@@ -75,6 +75,9 @@ pub(crate) struct Done {
     pub merge_passes: u64,
     /// The most memory it held, bytes.
     pub memory: u64,
+    /// What its thread did on files, and how long that took.
+    pub ios: u64,
+    pub io_ns: u64,
     pub shape: Shape,
 }
 
@@ -103,6 +106,8 @@ pub(crate) struct Sums {
     pub sorted_scans: u64,
     pub no_index: u64,
     pub memory: u64,
+    pub ios: u64,
+    pub io_ns: u64,
     /// When the first and the last ended, microseconds since 1970 UTC.
     pub first_us: u64,
     pub last_us: u64,
@@ -141,6 +146,8 @@ impl Sums {
             (&mut self.merge_passes, o.merge_passes),
             (&mut self.sorted_scans, o.sorted_scans),
             (&mut self.no_index, o.no_index),
+            (&mut self.ios, o.ios),
+            (&mut self.io_ns, o.io_ns),
         ] {
             *to = to.saturating_add(from);
         }
@@ -150,7 +157,8 @@ impl Sums {
 /// One slot's counters. What every statement adds to comes first.
 #[derive(Debug)]
 #[repr(align(64))]
-struct Cell {
+pub(crate) struct Cell {
+    count: AtomicU64,
     ns: AtomicU64,
     /// 0: there was none.
     min_ns: AtomicU64,
@@ -167,6 +175,8 @@ struct Cell {
     sort_rows: AtomicU64,
     merge_passes: AtomicU64,
     memory: AtomicU64,
+    ios: AtomicU64,
+    io_ns: AtomicU64,
     /// Those of [`Shape`].
     shape: [AtomicU64; 8],
 }
@@ -203,9 +213,11 @@ fn shape_counts(s: &Shape) -> [u64; 8] {
 }
 
 impl Cell {
-    fn new() -> Box<Cell> {
+    /// Nothing counted.
+    pub fn new() -> Box<Cell> {
         let zero = || AtomicU64::new(0);
         Box::new(Cell {
+            count: zero(),
             ns: zero(),
             min_ns: zero(),
             max_ns: zero(),
@@ -221,13 +233,15 @@ impl Cell {
             sort_rows: zero(),
             merge_passes: zero(),
             memory: zero(),
+            ios: zero(),
+            io_ns: zero(),
             shape: std::array::from_fn(|_| zero()),
         })
     }
 
-    /// `alone`: no other thread adds to it.
+    /// Counts a statement. `alone`: no other thread adds to it.
     #[inline]
-    fn add(&self, d: &Done, alone: bool) {
+    pub fn add(&self, d: &Done, alone: bool) {
         let add = |to: &AtomicU64, n: u64| {
             if alone {
                 to.store(to.load(Relaxed).wrapping_add(n), Relaxed);
@@ -235,6 +249,7 @@ impl Cell {
                 to.fetch_add(n, Relaxed);
             }
         };
+        add(&self.count, 1);
         add(&self.ns, d.ns);
         add(&self.sent, d.sent);
         add(&self.examined, d.examined);
@@ -246,11 +261,13 @@ impl Cell {
         if d.ns < min || min == 0 {
             self.less(d);
         }
-        if d.affected | d.lock_ns | d.errors | d.warnings | d.memory > 0 {
+        if d.affected | d.lock_ns | d.errors | d.warnings | d.memory | d.ios > 0 {
             add(&self.affected, d.affected);
             add(&self.lock_ns, d.lock_ns);
             add(&self.errors, d.errors);
             add(&self.warnings, d.warnings);
+            add(&self.ios, d.ios);
+            add(&self.io_ns, d.io_ns);
             if d.memory > self.memory.load(Relaxed) {
                 self.memory.fetch_max(d.memory, Relaxed);
             }
@@ -276,7 +293,8 @@ impl Cell {
             .compare_exchange(0, d.end_us, Relaxed, Relaxed);
     }
 
-    fn sums(&self) -> Sums {
+    /// What was counted.
+    pub fn sums(&self) -> Sums {
         let load = |a: &AtomicU64| a.load(Relaxed);
         let [
             scans,
@@ -289,7 +307,7 @@ impl Cell {
             no_index,
         ] = std::array::from_fn(|n| load(&self.shape[n]));
         Sums {
-            count: 0,
+            count: load(&self.count),
             ns: load(&self.ns),
             min_ns: load(&self.min_ns),
             max_ns: load(&self.max_ns),
@@ -303,6 +321,8 @@ impl Cell {
             sort_rows: load(&self.sort_rows),
             merge_passes: load(&self.merge_passes),
             memory: load(&self.memory),
+            ios: load(&self.ios),
+            io_ns: load(&self.io_ns),
             first_us: load(&self.first_us),
             last_us: load(&self.last_us),
             tables,
@@ -316,8 +336,10 @@ impl Cell {
         }
     }
 
-    fn reset(&self) {
+    /// Sets all to zero.
+    pub fn reset(&self) {
         let counters = [
+            &self.count,
             &self.ns,
             &self.min_ns,
             &self.max_ns,
@@ -333,6 +355,8 @@ impl Cell {
             &self.sort_rows,
             &self.merge_passes,
             &self.memory,
+            &self.ios,
+            &self.io_ns,
         ];
         let counters = counters.into_iter().chain(&self.shape);
         counters.for_each(|a| a.store(0, Relaxed));
@@ -406,7 +430,6 @@ impl Tally {
         for cell in cells.filter(|c| c.last_us.load(Relaxed) > 0) {
             sums.add(&cell.sums());
         }
-        sums.count = self.buckets.iter().map(|b| b.load(Relaxed)).sum();
         sums
     }
 

@@ -7,6 +7,7 @@ use millpond_sql::catalog::events::{Event, Schedule, State as EventState};
 use millpond_sql::catalog::programs::ProgramDef;
 use millpond_sql::env::now_us;
 use millpond_sql::error::SqlResult;
+use millpond_sql::memory::MemoryAccount;
 use millpond_sql::store_error::store_error;
 use millpond_store::{Error, Owner};
 
@@ -45,7 +46,9 @@ pub(super) fn start(shared: &Arc<Shared>, instance: &Instance) -> std::io::Resul
         }
     }));
     let (user, host) = (USER.to_string(), "localhost".to_string());
-    let seat = Arc::new(Seat::new(id, user, host, owner, Some(hook), now_us()));
+    let memory = MemoryAccount::new(&instance.0.memory);
+    let seat = Seat::new(id, user, host, owner, memory, Some(hook), now_us());
+    let seat = Arc::new(seat);
     seat.daemon(Awaits::Event, now_us());
     let thread = Thread {
         shared: shared.clone(),

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
 
-use millpond_store::io::{RealStorage, Storage};
+use millpond_store::io::{Counted, FileCounts, RealStorage, Storage};
 use millpond_store::log::FlushAtCommit;
 use millpond_store::{DropAlgorithm, Engine, Options};
 
@@ -27,7 +27,7 @@ mod start;
 mod transport;
 
 use crate::accounts::Accounts;
-use crate::digests::Digests;
+use crate::digests::{Digests, Errors};
 use crate::events::Scheduler;
 use crate::persisted::Persisted;
 use crate::programs::Programs;
@@ -71,6 +71,10 @@ pub(crate) struct Inner {
     pub registry: Registry,
     pub watch: Watch,
     pub slow_log: SlowLog,
+    /// Errors that clients got.
+    pub errors: Errors,
+    /// What was done to files.
+    pub files: Arc<FileCounts>,
     /// What statements did, by digest.
     pub digests: Digests,
     /// Slow queries whose sessions had gone on before they were settled.
@@ -344,8 +348,10 @@ impl Instance {
             }
         }
         show_drop_algorithm(&globals, store.drop_algorithm);
-        let engine =
-            Engine::open(storage, store, Arc::new(Codecs)).map_err(|e| store_error(e, ""))?;
+        let storage = Counted::new(storage);
+        let files = storage.counts().clone();
+        let engine = Engine::open(Arc::new(storage), store, Arc::new(Codecs))
+            .map_err(|e| store_error(e, ""))?;
         globals.put(
             vars::known("innodb_open_files"),
             VarValue::UInt(engine.open_files_limit() as u64),
@@ -369,6 +375,8 @@ impl Instance {
             registry: Registry::new(),
             watch: Watch::new(),
             slow_log: SlowLog::default(),
+            errors: Errors::default(),
+            files,
             digests: Digests::new(digests),
             slow_unsettled: AtomicU64::new(0),
             started: now,

@@ -174,6 +174,10 @@ impl Counters {
             Ordering::Relaxed,
         );
     }
+    /// One's value.
+    pub fn get(&self, c: Counter) -> u64 {
+        self.0[c as usize].load(Ordering::Relaxed)
+    }
     /// Adds all of them to `sums`.
     pub fn sum_into(&self, sums: &mut Sums) {
         for (sum, cell) in sums.0.iter_mut().zip(&self.0) {

@@ -5,6 +5,7 @@
 //! | `counters` | status counters: each session's, and sums |
 //! | `tls` | what a connection's TLS is |
 //! | `branches` | whose XA transactions are whose |
+//! | `people` | what each account has done |
 //!
 //! A [`Seat`] is the part of a session that others may look at. Its owner changes it per statement without
 //! locks, except that the statement's text is swapped under a mutex of the seat's own when it differs
@@ -12,6 +13,7 @@
 
 mod branches;
 mod counters;
+mod people;
 mod tls;
 
 use parking_lot::{Condvar, Mutex};
@@ -21,12 +23,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
+use millpond_sql::memory::MemoryAccount;
 use millpond_store::Owner;
 use millpond_store::txn::ProgressLook;
 
 pub(crate) use branches::Branches;
 pub use counters::Counter;
 pub(crate) use counters::{Counters, Sums};
+use people::People;
+pub(crate) use people::{Person, Work};
 pub use tls::{ClientCertificate, TlsFacts};
 
 /// What a session is doing, as the process list's Command column.
@@ -115,6 +120,10 @@ pub(crate) struct Seat {
     pub tls: Option<Arc<TlsFacts>>,
     owner: Mutex<Arc<Owner>>,
     pub counters: Counters,
+    /// What its statements did, by kind.
+    pub work: Work,
+    /// What its statements' buffers are charged to.
+    pub memory: Arc<MemoryAccount>,
     on_kill: Option<KillHook>,
     database: Mutex<Option<String>>,
     command: AtomicU8,
@@ -145,6 +154,8 @@ pub(crate) struct Process {
     pub info: Option<Arc<str>>,
     /// How far the statement has come, if it is one that says so.
     pub progress: Option<ProgressLook>,
+    /// Bytes that its buffers hold now, and the most that they held in the statement.
+    pub memory: (u64, u64),
 }
 
 impl Seat {
@@ -154,6 +165,7 @@ impl Seat {
         user: String,
         host: String,
         owner: Arc<Owner>,
+        memory: Arc<MemoryAccount>,
         on_kill: Option<KillHook>,
         now_us: u64,
     ) -> Seat {
@@ -164,6 +176,8 @@ impl Seat {
             tls: None,
             owner: Mutex::new(owner),
             counters: Counters::new(),
+            work: Work::default(),
+            memory,
             on_kill,
             database: Mutex::new(None),
             command: AtomicU8::new(Command::Connect as u8),
@@ -192,6 +206,10 @@ impl Seat {
     /// Says what function it waits in.
     pub fn waits_in(&self, function: Waits) {
         self.waits.store(function as u8, Ordering::Relaxed);
+    }
+    /// Where the client is, without its port.
+    pub fn address(&self) -> &str {
+        self.host.rsplit_once(':').map_or(&*self.host, |(h, _)| h)
     }
     /// Who the client says it is.
     pub fn user(&self) -> Arc<str> {
@@ -315,6 +333,7 @@ impl Seat {
                 2 => USER_LOCK,
                 _ => "executing",
             }),
+            memory: (self.memory.used() as u64, self.memory.peak() as u64),
             progress: self.owner().progress().look(),
             info: if idle { None } else { self.info.lock().clone() },
         }
@@ -330,6 +349,8 @@ pub(crate) struct Registry {
     next_id: AtomicU32,
     /// Counters of sessions that ended.
     past: Mutex<Sums>,
+    /// What sessions did that ended, by account.
+    people: People,
     /// Sessions ever made.
     pub connections: AtomicU64,
     max_used: AtomicU64,
@@ -342,6 +363,7 @@ impl Registry {
             daemon: AtomicBool::new(false),
             next_id: AtomicU32::new(1),
             past: Mutex::new(Sums::new()),
+            people: People::default(),
             connections: AtomicU64::new(0),
             max_used: AtomicU64::new(0),
         }
@@ -356,6 +378,7 @@ impl Registry {
         }
     }
     pub fn enter(&self, seat: Arc<Seat>) {
+        self.people.enter(&seat);
         let count = {
             let mut seats = self.seats.lock();
             seats.insert(seat.id, seat);
@@ -379,6 +402,23 @@ impl Registry {
         seats.remove(&seat.id);
         drop(seats);
         seat.counters.sum_into(&mut past);
+        drop(past);
+        self.people.leave(seat);
+    }
+    /// A session is somebody else's from now on.
+    pub fn rename(&self, seat: &Seat, user: &str) {
+        self.people.leave(seat);
+        seat.set_user(user);
+        self.people.enter(seat);
+    }
+    /// What each account has done, with the sessions that there are, by name.
+    pub fn people(&self) -> Vec<Person> {
+        let seats = self.all();
+        self.people.read(seats.iter().filter(|s| !s.is_daemon()))
+    }
+    /// Forgets what accounts did that are not connected.
+    pub fn forget_people(&self) {
+        self.people.forget();
     }
     pub fn get(&self, id: u32) -> Option<Arc<Seat>> {
         self.seats.lock().get(&id).cloned()

@@ -13,6 +13,7 @@ use millpond_sql::error::SqlResult;
 use millpond_sql::parse::lex_mode;
 use millpond_sql::plan::Shape;
 use millpond_sql::value::Value;
+use millpond_store::io::of_thread;
 
 /// The statement that runs, as far as records are concerned.
 #[derive(Clone, Copy)]
@@ -24,6 +25,8 @@ pub(super) struct Current {
     pub shape: Shape,
     /// Whether it was run by a plan.
     pub planned: bool,
+    /// What its thread had done on files when it began.
+    pub ios: (u64, u64),
 }
 
 impl Default for Current {
@@ -36,6 +39,7 @@ impl Default for Current {
             waited_ns: 0,
             shape: Shape::default(),
             planned: false,
+            ios: (0, 0),
         }
     }
 }
@@ -72,6 +76,7 @@ impl Session {
             }
             _ => count(&self.other_tally(compiled, text, values), &done, text),
         }
+        self.seat().work.add(Some(compiled.row.kind), &done);
         if done.ns > self.settings.long_query_ns {
             self.slow(compiled.row.administrative, text, params, end_ns);
         }
@@ -98,6 +103,7 @@ impl Session {
         self.unsettled.counts = Some(Counts {
             done,
             tally,
+            seat: self.facts.seat.clone(),
             sample: sample.then(|| text.clone()),
         });
     }
@@ -105,6 +111,7 @@ impl Session {
     /// What the statement begun last did, but for when it ended.
     #[inline]
     fn done(&mut self, failed: bool) -> Done {
+        let (ios, io_ns) = of_thread();
         let env = &mut self.env;
         let conditions = env.conversion.diagnostics.get_mut().len() as u64;
         Done {
@@ -126,6 +133,8 @@ impl Session {
                 true => self.memory.peak() as u64,
                 false => 0,
             },
+            ios: ios.wrapping_sub(self.current.ios.0),
+            io_ns: io_ns.wrapping_sub(self.current.ios.1),
             shape: self.current.shape,
         }
     }
@@ -159,6 +168,7 @@ impl Session {
         done.ns = end_ns.saturating_sub(self.current.running.start_ns);
         done.end_us = watch.wall_us(end_ns);
         self.instance.0.digests.rest(None).add(&done);
+        self.seat().work.add(None, &done);
     }
 
     /// How long the current statement may take before it is a slow query, as far as rows decide that.

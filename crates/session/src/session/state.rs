@@ -135,8 +135,17 @@ impl Session {
         owner.set_tag(u64::from(id));
         let (user, host) = (info.user.clone(), info.host.clone());
         let on_kill = info.on_kill.clone();
-        let seat = Seat::new(id, user, host, owner.clone(), on_kill, now_us())
-            .watching(info.is_gone.clone());
+        let memory = MemoryAccount::new(&instance.0.memory);
+        let seat = Seat::new(
+            id,
+            user,
+            host,
+            owner.clone(),
+            memory.clone(),
+            on_kill,
+            now_us(),
+        )
+        .watching(info.is_gone.clone());
         let seat = Arc::new(seat.over(info.tls.clone()));
         let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
         let user = format!("{}@{host}", info.user);
@@ -149,7 +158,6 @@ impl Session {
             running: Default::default(),
         });
         let for_vars = facts.clone();
-        let memory = MemoryAccount::new(&instance.0.memory);
         let env = SessionEnv {
             conversion: ConversionEnv {
                 sql_mode: sql_mode::flags(0).into(),
@@ -410,7 +418,7 @@ impl Session {
 
     /// COM_CHANGE_USER: from the next [`Session::reset`] on the session is another account's. Errors 1203 and 1226 if that may have no connection more.
     pub fn change_account(&mut self, user: &str, admitted: &Admitted) -> SqlResult<()> {
-        self.facts.seat.set_user(user);
+        self.instance.0.registry.rename(&self.facts.seat, user);
         let host = self
             .info
             .host

@@ -10,7 +10,7 @@ use crate::registry::Counter;
 use crate::statements::MAX_TEXT;
 use crate::statements::{Compiled, Context, Parsed};
 use crate::watch::{Running, StatementKind};
-use millpond_sql::env::{Diagnostic, Level, SqlMode};
+use millpond_sql::env::{Diagnostic, Level, SqlMode, now_us};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse;
 use millpond_sql::plan::Shape;
@@ -18,6 +18,7 @@ use millpond_sql::result::ResultSink;
 use millpond_sql::stack;
 use millpond_sql::types::Encoding;
 use millpond_sql::value::Value;
+use millpond_store::io::of_thread;
 
 /// Syntax trees of this many bytes are charged to the session's account while their statements run.
 const CHARGED_TREE: usize = 64 << 10;
@@ -318,6 +319,7 @@ impl Session {
             waited_ns: self.owner.waited_ns(),
             shape: Shape::default(),
             planned: false,
+            ios: of_thread(),
         };
         let now_us = watch.wall_us(self.current.running.start_ns);
         self.env.rows_sent.set(0);
@@ -462,6 +464,7 @@ impl Session {
     pub(super) fn fail<T>(&mut self, e: SqlError) -> SqlResult<T> {
         self.seat().idle();
         self.env.row_count.set(-1);
+        self.instance.0.errors.add(e.code, now_us());
         let said = Diagnostic::of(&e);
         self.env.conversion.diagnostics.get_mut().push(said);
         self.end_diagnostics();

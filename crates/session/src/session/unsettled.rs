@@ -15,6 +15,7 @@ use super::Session;
 use super::record::count;
 use crate::digests::{Done, Tally};
 use crate::instance::Instance;
+use crate::registry::Seat;
 use crate::watch::{Running, StatementKind};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::store_error::store_error;
@@ -29,11 +30,19 @@ pub struct Unsettled {
     counts: Option<Counts>,
 }
 
+impl std::fmt::Debug for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Counts").field("done", &self.done).finish()
+    }
+}
+
 /// What is to be counted of such a statement, and where.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Counts {
     pub done: Done,
     pub tally: Arc<Tally>,
+    /// The session's, which begins no other statement before.
+    pub seat: Arc<Seat>,
     /// Its text, if it is to be the digest's sample.
     pub sample: Option<Arc<str>>,
 }
@@ -117,6 +126,7 @@ impl Instance {
                 Some(text) => count(&counts.tally, &counts.done, text),
                 None => counts.tally.add(&counts.done),
             }
+            counts.seat.work.add(counts.tally.kind, &counts.done);
         }
         if ns > unsettled.slow_after_ns {
             self.0.slow_unsettled.fetch_add(1, Ordering::Relaxed);

@@ -523,7 +523,8 @@ fn threads() -> Virtual {
                 Value::Null,
                 s("PRIMARY"),
             ];
-            row.resize(COLUMNS.len() - 1, n(0u64));
+            // What sorts, groups, hash joins and computed tables hold, now and at most in a statement.
+            row.extend([p.memory.0, p.memory.1, p.memory.0, p.memory.1].map(n));
             row.push(s("NO"));
             emit(&row)
         })

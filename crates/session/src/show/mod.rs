@@ -22,6 +22,10 @@
 //! | `waits` | who waits for a metadata lock |
 //! | `logs` | the tables of MySQL's logs; which tables of `mysql` are listed |
 //! | `empty` | tables about things Millpond does not have |
+//! | `files` | what was done to files |
+//! | `people` | accounts that were connected, and what their statements did |
+//! | `setup` | what performance_schema watches; memory, errors |
+//! | `replication` | performance_schema's tables of replication, which there is none of |
 //! | `innodb` | information_schema.INNODB_TABLES |
 //! | `routines` | stored routines |
 //! | `tablespaces` | tablespaces and their files |
@@ -42,6 +46,7 @@ mod accounts;
 pub(crate) mod create;
 mod empty;
 mod events;
+mod files;
 mod foreign_keys;
 mod fulltext;
 mod graveyard;
@@ -50,13 +55,16 @@ mod locks;
 mod logs;
 mod of;
 mod partitions;
+mod people;
 mod pool;
 mod profile;
+mod replication;
 mod roles;
 mod routines;
 mod rules;
 mod schema;
 mod server;
+mod setup;
 mod spatial;
 mod stages;
 mod statements;
@@ -124,6 +132,10 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(views::tables(database));
     tables.extend(stages::tables(database));
     tables.extend(statements::tables(database));
+    tables.extend(files::tables(database));
+    tables.extend(people::tables(database));
+    tables.extend(replication::tables(database));
+    tables.extend(setup::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

@@ -41,7 +41,7 @@ pub(super) fn truncate(digests: &Digests, name: &str) -> bool {
 }
 
 /// What all summaries of statements have in common.
-const COUNTS: [&str; 28] = [
+pub(super) const COUNTS: [&str; 28] = [
     "COUNT_STAR",
     "SUM_TIMER_WAIT",
     "MIN_TIMER_WAIT",
@@ -73,8 +73,7 @@ const COUNTS: [&str; 28] = [
 ];
 
 /// The columns of [`COUNTS`]. No plan looks for indexes anew for each row, and none goes to a second engine; the processor's time is not measured.
-fn counts(sums: &Sums) -> impl Iterator<Item = Value<'static>> {
-    let time = |ns: u64| ns.saturating_mul(PS_PER_NS);
+pub(super) fn counts(sums: &Sums) -> impl Iterator<Item = Value<'static>> + use<> {
     let all: [u64; COUNTS.len()] = [
         sums.count,
         time(sums.ns),
@@ -106,6 +105,11 @@ fn counts(sums: &Sums) -> impl Iterator<Item = Value<'static>> {
         0,
     ];
     all.into_iter().map(n)
+}
+
+/// Nanoseconds in picoseconds.
+pub(super) fn time(ns: u64) -> u64 {
+    ns.saturating_mul(PS_PER_NS)
 }
 
 /// A time in microseconds since 1970 UTC.

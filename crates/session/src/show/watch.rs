@@ -57,7 +57,16 @@ pub(crate) fn truncate(instance: &Instance, database: &str, name: &str) -> bool 
         wait::reset();
         return true;
     }
-    database.eq_ignore_ascii_case(PS) && super::statements::truncate(&instance.0.digests, name)
+    if !database.eq_ignore_ascii_case(PS) {
+        return false;
+    }
+    if super::people::is_of_people(name) {
+        instance.0.registry.forget_people();
+        return true;
+    }
+    super::statements::truncate(&instance.0.digests, name)
+        || super::files::truncate(&instance.0.files, name)
+        || super::setup::truncate(&instance.0.errors, name)
 }
 
 fn stall_record() -> Virtual {

@@ -16,6 +16,7 @@ mod kept_rows;
 mod locking;
 mod locks;
 mod persist;
+mod performance;
 mod prepared;
 mod processes;
 mod programs;

@@ -8,11 +8,13 @@
 
 pub mod aligned;
 pub mod bounded;
+pub mod counted;
 pub mod real;
 pub mod sim;
 
 pub use aligned::AlignedBuf;
 pub use bounded::{Bound, Bounded};
+pub use counted::{Counted, FileCounts, FileKind, FileLook, FileStats, OpStats, of_thread};
 pub use real::RealStorage;
 pub use sim::SimStorage;
 

@@ -5,12 +5,16 @@
 //! | `statements` | statements by digest |
 //! | `schema` | tables, indexes, AUTO_INCREMENT columns |
 //! | `locks` | who waits for whom |
-//! | `server` | sessions, waits, metrics |
+//! | `server` | waits, memory, metrics |
+//! | `files` | what was done to files |
+//! | `people` | sessions, users and hosts |
 //!
 //! A view is a text that is bound anew for each statement, as a user's is, by the right of whoever reads it. Most come twice: as people like
 //! to read them, and as programs do, under a name that begins with `x$`: [`Pair`] has both. What a view cannot know here has no view.
 
+mod files;
 mod locks;
+mod people;
 mod schema;
 mod server;
 mod statements;
@@ -56,6 +60,8 @@ const PAIRS: &[&[Pair]] = &[
     schema::PAIRS,
     locks::PAIRS,
     server::PAIRS,
+    files::PAIRS,
+    people::PAIRS,
 ];
 const SINGLES: &[&[Single]] = &[statements::SINGLES, schema::SINGLES, server::SINGLES];
 

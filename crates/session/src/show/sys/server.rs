@@ -1,20 +1,53 @@
 //! The server: waits, metrics, its version.
 
-use super::As::{It, Time};
+use super::As::{Bytes, It, Time};
 use super::{Pair, Single};
 
-pub(super) const PAIRS: &[Pair] = &[Pair {
-    name: "waits_global_by_latency",
-    columns: &[
-        ("events", "EVENT_NAME", It),
-        ("total", "COUNT_STAR", It),
-        ("total_latency", "SUM_TIMER_WAIT", Time),
-        ("avg_latency", "AVG_TIMER_WAIT", Time),
-        ("max_latency", "MAX_TIMER_WAIT", Time),
-    ],
-    from: "FROM performance_schema.events_waits_summary_global_by_event_name \
+pub(super) const PAIRS: &[Pair] = &[
+    Pair {
+        name: "memory_global_total",
+        columns: &[(
+            "total_allocated",
+            "SUM(CURRENT_NUMBER_OF_BYTES_USED)",
+            Bytes,
+        )],
+        from: "FROM performance_schema.memory_summary_global_by_event_name",
+    },
+    Pair {
+        name: "memory_global_by_current_bytes",
+        columns: &[
+            ("event_name", "EVENT_NAME", It),
+            ("current_count", "CURRENT_COUNT_USED", It),
+            ("current_alloc", "CURRENT_NUMBER_OF_BYTES_USED", Bytes),
+            (
+                "current_avg_alloc",
+                "IFNULL(CURRENT_NUMBER_OF_BYTES_USED / NULLIF(CURRENT_COUNT_USED, 0), 0)",
+                Bytes,
+            ),
+            ("high_count", "HIGH_COUNT_USED", It),
+            ("high_alloc", "HIGH_NUMBER_OF_BYTES_USED", Bytes),
+            (
+                "high_avg_alloc",
+                "IFNULL(HIGH_NUMBER_OF_BYTES_USED / NULLIF(HIGH_COUNT_USED, 0), 0)",
+                Bytes,
+            ),
+        ],
+        from: "FROM performance_schema.memory_summary_global_by_event_name \
+               WHERE CURRENT_NUMBER_OF_BYTES_USED > 0 ORDER BY CURRENT_NUMBER_OF_BYTES_USED DESC",
+    },
+    Pair {
+        name: "waits_global_by_latency",
+        columns: &[
+            ("events", "EVENT_NAME", It),
+            ("total", "COUNT_STAR", It),
+            ("total_latency", "SUM_TIMER_WAIT", Time),
+            ("avg_latency", "AVG_TIMER_WAIT", Time),
+            ("max_latency", "MAX_TIMER_WAIT", Time),
+        ],
+        from: "FROM performance_schema.events_waits_summary_global_by_event_name \
            WHERE SUM_TIMER_WAIT > 0 ORDER BY SUM_TIMER_WAIT DESC",
-}];
+    },
+];
 
 pub(super) const SINGLES: &[Single] = &[
     (

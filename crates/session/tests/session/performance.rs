@@ -1,0 +1,154 @@
+//! performance_schema's tables of files, accounts, memory, errors and what is set up.
+
+use crate::support::TestDb;
+
+const PS: &str = "performance_schema";
+
+#[test]
+fn files_are_counted() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(100))");
+    c.ok("INSERT INTO t VALUES (1, 'x')");
+    let sql = format!(
+        "SELECT event_name, count_write > 0, sum_number_of_bytes_write > 0, count_star = count_read + count_write + count_misc,
+            sum_timer_wait = sum_timer_read + sum_timer_write + sum_timer_misc, min_timer_write <= avg_timer_write, avg_timer_write <= max_timer_write
+         FROM {PS}.file_summary_by_event_name WHERE event_name LIKE '%log_file'"
+    );
+    let log = "wait/io/file/innodb/innodb_log_file|1|1|1|1|1|1";
+    assert_eq!(c.rows(&sql), [log]);
+    let sql = format!(
+        "SELECT event_name, count_write > 0 FROM {PS}.file_summary_by_instance WHERE file_name = CONCAT(@@datadir, 'redo')"
+    );
+    assert_eq!(c.rows(&sql), ["wait/io/file/innodb/innodb_log_file|1"]);
+    let sql = format!("SELECT COUNT(*) > 2, MIN(open_count) > 0 FROM {PS}.file_instances");
+    assert_eq!(c.one(&sql), "1|1");
+    c.ok(&format!("TRUNCATE TABLE {PS}.file_summary_by_event_name"));
+    let sql = format!("SELECT SUM(count_read) FROM {PS}.file_summary_by_event_name");
+    assert_eq!(c.one(&sql), "0");
+    let view = "SELECT COUNT(*) FROM sys.io_global_by_file_by_bytes WHERE file LIKE '%redo'";
+    assert_eq!(c.one(view), "1");
+}
+
+#[test]
+fn accounts_are_known_by_what_they_did() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE USER u");
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT)");
+    c.ok("INSERT INTO t VALUES (1, 1), (2, 2)");
+    c.ok("GRANT SELECT ON test.t TO u");
+    for _ in 0..2 {
+        let mut u = db.user("u").unwrap();
+        u.ok("SELECT b FROM test.t");
+        u.ok("SELECT b FROM test.t WHERE a = 1");
+        assert_eq!(u.code("SELECT nope FROM test.t"), 1054);
+    }
+    let mut u = db.user("u").unwrap();
+    u.ok("SELECT b FROM test.t");
+    assert_eq!(
+        c.rows(&format!(
+            "SELECT user, host, current_connections, total_connections FROM {PS}.accounts"
+        )),
+        ["root|localhost|1|1", "u|localhost|1|3"]
+    );
+    assert_eq!(
+        c.rows(&format!(
+            "SELECT host, current_connections, total_connections FROM {PS}.hosts"
+        )),
+        ["localhost|2|4"]
+    );
+    let sql = format!(
+        "SELECT event_name, count_star, sum_errors, sum_rows_sent, sum_no_index_used FROM {PS}.events_statements_summary_by_user_by_event_name WHERE user = 'u'"
+    );
+    assert_eq!(c.rows(&sql), ["statement/sql/select|7|2|8|3"]);
+    let sql = format!(
+        "SELECT s.event_name, s.count_star FROM {PS}.events_statements_summary_by_thread_by_event_name s JOIN {PS}.threads t USING (thread_id) WHERE t.processlist_user = 'u'"
+    );
+    assert_eq!(c.rows(&sql), ["statement/sql/select|1"]);
+    assert_eq!(
+        c.rows("SELECT user, statements, table_scans, current_connections, total_connections, unique_hosts, statement_latency > 0 FROM sys.`x$user_summary` WHERE user = 'u'"),
+        ["u|7|3|1|3|1|1"]
+    );
+    assert_eq!(
+        c.rows("SELECT host, total_connections, unique_users FROM sys.host_summary"),
+        ["localhost|4|2"]
+    );
+    drop(u);
+    c.ok(&format!("TRUNCATE TABLE {PS}.accounts"));
+    let sql = format!("SELECT user, total_connections FROM {PS}.users");
+    assert_eq!(c.rows(&sql), ["root|1"]);
+}
+
+#[test]
+fn errors_are_counted_by_code() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for _ in 0..3 {
+        assert_eq!(c.code("SELECT * FROM nope"), 1146);
+    }
+    let sql = format!(
+        "SELECT error_number, sql_state, sum_error_raised, first_seen <= last_seen FROM {PS}.events_errors_summary_global_by_error"
+    );
+    assert_eq!(c.rows(&sql), ["1146|42S02|3|1"]);
+}
+
+#[test]
+fn memory_of_the_pool_and_of_statements_is_known() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let sql = format!(
+        "SELECT current_number_of_bytes_used = @@innodb_buffer_pool_size FROM {PS}.memory_summary_global_by_event_name WHERE event_name LIKE '%buf_pool'"
+    );
+    assert_eq!(c.one(&sql), "1");
+    c.ok("WITH RECURSIVE r (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 900) SELECT DISTINCT CONCAT(n, REPEAT('x', 500)) FROM r ORDER BY 1");
+    let sql = format!(
+        "SELECT sum_number_of_bytes_alloc > 400000, count_alloc >= count_free, high_number_of_bytes_used > 400000,
+            current_number_of_bytes_used = sum_number_of_bytes_alloc - sum_number_of_bytes_free
+         FROM {PS}.memory_summary_global_by_event_name WHERE event_name LIKE '%statement_buffers'"
+    );
+    assert_eq!(c.one(&sql), "1|1|1|1");
+    assert_eq!(
+        c.one(
+            "SELECT total_allocated >= @@innodb_buffer_pool_size FROM sys.`x$memory_global_total`"
+        ),
+        "1"
+    );
+}
+
+#[test]
+fn what_is_set_up_cannot_be_changed() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    let sql = format!("SELECT COUNT(*), COUNT(DISTINCT name) FROM {PS}.setup_instruments");
+    let counts = c.one(&sql);
+    let (all, distinct) = counts.split_once('|').unwrap();
+    assert_eq!(all, distinct);
+    let sql = format!(
+        "SELECT name FROM {PS}.setup_consumers WHERE enabled = 'YES' AND name LIKE '%digest'"
+    );
+    assert_eq!(c.rows(&sql), ["statements_digest"]);
+    for sql in [
+        "UPDATE performance_schema.setup_consumers SET enabled = 'YES'",
+        "DELETE FROM performance_schema.setup_actors",
+        "INSERT INTO performance_schema.setup_objects VALUES (1)",
+    ] {
+        assert!([1044, 1142, 1146].contains(&c.code(sql)), "{sql}");
+    }
+    let sql = format!(
+        "SELECT timer_name, timer_frequency, timer_overhead < 100000 FROM {PS}.performance_timers"
+    );
+    assert_eq!(c.rows(&sql), ["NANOSECOND|1000000000|1"]);
+    // Nothing is replicated.
+    for table in [
+        "replication_connection_status",
+        "replication_group_members",
+        "host_cache",
+    ] {
+        assert!(c.rows(&format!("SELECT * FROM {PS}.{table}")).is_empty());
+    }
+    let sql = format!(
+        "SELECT COUNT(DISTINCT thread_id), SUM(variable_name = 'Com_select') FROM {PS}.status_by_thread"
+    );
+    assert_eq!(c.one(&sql), "1|1");
+}
