@@ -48,7 +48,7 @@ pub use log::OnDurable;
 pub use pool::DropAlgorithm;
 pub use table::{
     BATCH_ROWS, BatchScan, ChangeCount, ChangedTables, Checked, Direction, EntryFilter, FaultKind,
-    Fetch, IndexFault, KeyRange, Load, Noted, PartLoads, ReadMode, Refused, RowBatch, RowOrder,
-    Scan, ScanRow, Table, TableSize,
+    Fetch, IndexFault, KeyRange, Load, Noted, PartLoads, ReadMode, Refused, RowBatch, RowCounts,
+    RowOrder, Scan, ScanRow, Table, TableSize,
 };
 pub use txn::{Isolation, LockMode, Owner, Savepoint, Snapshot, Txn, WaitPolicy, Xid};

@@ -37,6 +37,7 @@
 //! | `rules` | CHECK constraints and generated columns in such texts and as tables |
 //! | `variables_info` | what variables will be at the next start, and what they have their values from |
 //! | `views` | views |
+//! | `table_use` | what tables and indexes are used for |
 //! | `table` | the one implementation of [`VirtualTable`] |
 //!
 //! Nothing here waits for a metadata lock: definitions are read from the catalog as of now, and a table
@@ -71,6 +72,7 @@ mod statements;
 mod statistics;
 mod sys;
 mod table;
+mod table_use;
 mod tablespaces;
 mod variables_info;
 mod views;
@@ -136,6 +138,7 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(people::tables(database));
     tables.extend(replication::tables(database));
     tables.extend(setup::tables(database));
+    tables.extend(table_use::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables
 }

@@ -111,7 +111,24 @@ fn instruments() -> Virtual {
         for name in [POOL, BUFFERS] {
             row(name.to_string(), false, "global_statistics")?;
         }
-        row("error".into(), false, "")
+        emit(&[
+            s("wait/io/table/sql/handler"),
+            s("YES"),
+            s("NO"),
+            s(""),
+            Value::Null,
+            n(0u64),
+            Value::Null,
+        ])?;
+        emit(&[
+            s("error"),
+            s("YES"),
+            Value::Null,
+            s(""),
+            Value::Null,
+            n(0u64),
+            Value::Null,
+        ])
     })
 }
 

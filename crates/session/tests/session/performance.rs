@@ -31,6 +31,54 @@ fn files_are_counted() {
 }
 
 #[test]
+fn tables_are_known_by_how_they_are_used() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT, c INT, KEY b (b), KEY c (c))");
+    c.ok("CREATE TABLE p (a INT PRIMARY KEY) PARTITION BY HASH (a) PARTITIONS 3");
+    c.ok("INSERT INTO t VALUES (1, 1, 1), (2, 2, 2), (3, 3, 3)");
+    c.ok("INSERT INTO p VALUES (1), (2), (3)");
+    let usage = format!(
+        "SELECT index_name, count_read, count_insert, count_update, count_delete, sum_timer_wait FROM {PS}.table_io_waits_summary_by_index_usage
+         WHERE object_schema = 'test' AND object_name = 't' ORDER BY index_name"
+    );
+    let before = c.rows(&usage);
+    assert_eq!(before[0], "NULL|0|3|0|0|0");
+    c.ok("SELECT * FROM t WHERE a = 2");
+    c.ok("SELECT * FROM t FORCE INDEX (b) WHERE b > 1");
+    c.ok("SELECT * FROM t");
+    assert_eq!(
+        c.rows(&usage),
+        [
+            "NULL|3|3|0|0|0",
+            "b|2|0|0|0|0",
+            "c|0|0|0|0|0",
+            "PRIMARY|1|0|0|0|0",
+        ]
+    );
+    c.ok("UPDATE t SET c = 9 WHERE a = 1");
+    c.ok("DELETE FROM t WHERE a = 3");
+    let sql = format!(
+        "SELECT object_name, count_insert, count_update, count_delete FROM {PS}.table_io_waits_summary_by_table WHERE object_schema = 'test'"
+    );
+    assert_eq!(c.rows(&sql), ["p|3|0|0", "t|3|1|1"]);
+    assert_eq!(
+        c.rows("SELECT object_name, index_name FROM sys.schema_unused_indexes"),
+        ["t|c"]
+    );
+    assert_eq!(
+        c.rows("SELECT object_name, rows_full_scanned FROM sys.schema_tables_with_full_table_scans WHERE object_name = 't'"),
+        ["t|3"]
+    );
+    assert_eq!(
+        c.rows("SELECT rows_selected FROM sys.schema_index_statistics WHERE table_name = 't' AND index_name = 'b'"),
+        ["2"]
+    );
+    let sql = "SELECT rows_inserted, io_write_requests > 0 OR io_write_requests IS NULL OR io_write_requests = 0 FROM sys.schema_table_statistics WHERE table_name = 't'";
+    assert_eq!(c.rows(sql), ["3|1"]);
+}
+
+#[test]
 fn accounts_are_known_by_what_they_did() {
     let db = TestDb::new();
     let mut c = db.client();

@@ -501,9 +501,14 @@ impl Catalog {
 
     /// Calls `f` with the definition of each open table and partition.
     pub fn each_open(&self, f: &mut dyn FnMut(&TableDef)) {
+        self.each_open_object(&mut |table| f(&table.def));
+    }
+
+    /// The same with the objects of the tables.
+    pub fn each_open_object(&self, f: &mut dyn FnMut(&Table)) {
         // `each` fails only with what it is given.
         let _ = self.cache.each(|table| {
-            f(&table.def);
+            f(table);
             Ok(())
         });
     }

@@ -188,6 +188,7 @@ fn open_index(ctx: &Context, def: &TableDef, number: usize, created: TrxId) -> A
         tree: Tree::new(&ctx.pager, space, index.root).looked_up_by(part),
         unique: index.unique,
         created: AtomicU64::new(created),
+        counts: ctx.rows.open(),
     })
 }
 

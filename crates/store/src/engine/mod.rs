@@ -60,8 +60,8 @@ use crate::io::Storage;
 use crate::log::{FlushAtCommit, OnDurable};
 use crate::page::Lsn;
 use crate::pool::{DropAlgorithm, IO_CAPACITY, IO_CAPACITY_MAX, Pager};
-use crate::table::Table;
 use crate::table::load::{Load, Means, PartLoads, RowOrder};
+use crate::table::{RowCounts, Table};
 use crate::txn::{
     Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, TrxId, Txn, TxnInfo,
     TxnSystem, WaitInfo, Xid,
@@ -641,6 +641,15 @@ impl Engine {
         self.0
             .catalog
             .each_open(&mut |def| f(def, split_partition(&def.name)));
+    }
+    /// Calls `f` as [`Engine::each_open_table`] does, with what each index was used for since the table was opened.
+    #[allow(clippy::type_complexity)]
+    pub fn each_table_use(&self, f: &mut dyn FnMut(&TableDef, Option<(&str, &str)>, &[RowCounts])) {
+        self.0.catalog.each_open_object(&mut |table| {
+            let counts = table.indexes.iter().map(|i| i.counts.read());
+            let counts: Vec<RowCounts> = counts.collect();
+            f(&table.def, split_partition(&table.def.name), &counts);
+        });
     }
     /// Calls `f` with the definition of each table and partition there is, and of a partition its table's name and its own.
     #[allow(clippy::type_complexity)]

@@ -3,7 +3,6 @@
 use super::{EngineStatus, Inner};
 use crate::page::PAGE_SIZE;
 use crate::pool::PoolStats;
-use crate::table::RowOp;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -21,7 +20,7 @@ impl Inner {
         let page = PAGE_SIZE as u64;
         let data = p.total - p.free.min(p.total);
         let locks = self.sys.locks().stats();
-        let rows = |op| self.ctx().rows.get(op);
+        let rows = self.ctx().rows.all();
         let temporary = self.pager.unlogged_stats();
         let reclaim = self.reclaimer.shared();
         let log = self.pager.log().stats();
@@ -67,10 +66,10 @@ impl Inner {
                 locks.row_wait_ms.checked_div(locks.row_waits).unwrap_or(0),
             ),
             ("Innodb_deadlocks", locks.deadlocks),
-            ("Innodb_rows_read", rows(RowOp::Read)),
-            ("Innodb_rows_inserted", rows(RowOp::Inserted)),
-            ("Innodb_rows_updated", rows(RowOp::Updated)),
-            ("Innodb_rows_deleted", rows(RowOp::Deleted)),
+            ("Innodb_rows_read", rows.read),
+            ("Innodb_rows_inserted", rows.inserted),
+            ("Innodb_rows_updated", rows.updated),
+            ("Innodb_rows_deleted", rows.deleted),
             ("Innodb_history_list_length", self.sys.history_length()),
             ("Innodb_adaptive_hash_hash_searches", p.hash_searches),
             ("Innodb_adaptive_hash_non_hash_searches", p.tree_searches),
@@ -221,14 +220,11 @@ impl Inner {
         self.write_instances(w)?;
 
         title(w, "ROW OPERATIONS")?;
-        let rows = |op| self.ctx().rows.get(op);
+        let rows = self.ctx().rows.all();
         writeln!(
             w,
             "Number of rows inserted {}, updated {}, deleted {}, read {}",
-            rows(RowOp::Inserted),
-            rows(RowOp::Updated),
-            rows(RowOp::Deleted),
-            rows(RowOp::Read)
+            rows.inserted, rows.updated, rows.deleted, rows.read
         )
     }
 }

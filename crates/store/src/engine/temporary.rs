@@ -115,6 +115,7 @@ impl Inner {
             tree: Tree::new(&self.pager, space, root),
             unique,
             created: 0.into(),
+            counts: self.catalog.ctx.rows.open(),
         })
     }
 

@@ -6,7 +6,6 @@
 //!
 //! The work of one call is bounded, whatever of it turns out to be invisible: a batch may be empty with more to come.
 
-use super::context::RowOp;
 use super::range::Span;
 use super::visible::{Look, Open, State, look_clustered, look_secondary};
 use super::{Direction, Fetch, KeyRange, ScanRow, Table};
@@ -183,7 +182,7 @@ impl Table {
 
 impl Drop for BatchScan<'_> {
     fn drop(&mut self) {
-        self.table.ctx.rows.add(RowOp::Read, self.read);
+        self.table.count_scanned(self.index, &self.span, self.read);
         let buffers = std::mem::take(&mut self.buffers);
         if buffers.bytes.capacity() + buffers.row.capacity() <= KEEP_BYTES {
             let mut free = FREE.lock();

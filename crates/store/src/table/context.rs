@@ -1,6 +1,7 @@
 //! What every table needs of the engine, and the state that all objects of one table share.
 
 use super::changes::{ChangedTables, Changes};
+use super::counts::{IndexCounts, RowCounters};
 use crate::btree::Tree;
 use crate::error::{Error, Result};
 use crate::pool::Pager;
@@ -17,7 +18,8 @@ pub(crate) struct Context {
     pub sys: Arc<TxnSystem>,
     /// The catalog's tree of tables, where roots and counters are recorded.
     pub tables: OnceLock<Arc<Index>>,
-    pub rows: RowCounters,
+    /// Row operations.
+    pub rows: Arc<RowCounters>,
     /// Tables that have changed much.
     pub changed: Arc<ChangedTables>,
     /// Rows are not to be changed: the database was opened although it is damaged.
@@ -32,44 +34,11 @@ impl Context {
             pager,
             sys,
             tables: OnceLock::new(),
-            rows: RowCounters::default(),
+            rows: Arc::default(),
             changed: Arc::default(),
             forced,
             unlogged_chains: AtomicU64::new(0),
         })
-    }
-}
-
-/// Row operations so far, counted per thread group so that counting never contends.
-#[derive(Default)]
-pub(crate) struct RowCounters {
-    shards: [Shard; 16],
-}
-
-#[derive(Default)]
-#[repr(align(64))]
-struct Shard {
-    counts: [AtomicU64; 4],
-}
-
-/// What [`RowCounters`] counts.
-#[derive(Clone, Copy)]
-pub(crate) enum RowOp {
-    Read = 0,
-    Inserted = 1,
-    Updated = 2,
-    Deleted = 3,
-}
-
-impl RowCounters {
-    #[inline]
-    pub fn add(&self, op: RowOp, n: u64) {
-        self.shards[shard_no()].counts[op as usize].fetch_add(n, Ordering::Relaxed);
-    }
-    pub fn get(&self, op: RowOp) -> u64 {
-        let each = self.shards.iter();
-        each.map(|s| s.counts[op as usize].load(Ordering::Relaxed))
-            .sum()
     }
 }
 
@@ -91,6 +60,8 @@ pub(crate) struct Index {
     /// The transaction that built it from existing rows, or emptied or rebuilt the table; 0 if it is as old as the table. A
     /// view that does not see this transaction cannot read through the index, which lacks the entries of older versions.
     pub created: AtomicU64,
+    /// What it was used for.
+    pub counts: IndexCounts,
 }
 
 impl Drop for Index {

@@ -19,6 +19,7 @@
 //! | `entries` | entries of indexes that are built from sorted keys |
 //! | `temporary` | row changes of temporary tables |
 //! | `changes` | how much tables have changed |
+//! | `counts` | row operations by index |
 //! | `context` | what tables share: the engine's parts, counters |
 //! | `range`, `scratch` | key spans; buffers |
 //!
@@ -49,6 +50,7 @@ mod chain;
 mod changes;
 mod check;
 mod context;
+mod counts;
 pub(crate) mod entries;
 pub(crate) mod format;
 pub(crate) mod load;
@@ -69,7 +71,8 @@ pub use batch::{BATCH_ROWS, BatchScan, RowBatch};
 pub use changes::{ChangeCount, ChangedTables};
 pub use check::{Checked, FaultKind, IndexFault};
 pub use context::Noted;
-pub(crate) use context::{AutoIncrement, Context, Core, Index, RowOp};
+pub(crate) use context::{AutoIncrement, Context, Core, Index};
+pub use counts::RowCounts;
 pub use load::{Load, PartLoads, Refused, RowOrder};
 pub(crate) use read::visit_key;
 pub use scan::{EntryFilter, Scan};

@@ -1,6 +1,6 @@
 //! Reading one row: visibility, older versions, unique lookups, and the locks of locking lookups.
 
-use super::context::RowOp;
+use super::counts::RowOp;
 use super::format::{self, CHAIN_REF, ROW_HEADER, RowHeader, SecValue};
 use super::payload::Undo;
 use super::range::Span;
@@ -78,7 +78,7 @@ impl Table {
         clustered_key: &mut Vec<u8>,
         row: &mut Vec<u8>,
     ) -> Result<bool> {
-        self.ctx.rows.add(RowOp::Read, 1);
+        self.count_read(index);
         match (mode, index) {
             (ReadMode::Consistent, 0) => {
                 clustered_key.clear();
@@ -103,6 +103,14 @@ impl Table {
         }
     }
 
+    /// Counts a row that is looked up.
+    #[inline]
+    fn count_read(&self, index: usize) {
+        if let Some(index) = self.indexes.get(index) {
+            index.counts.add(RowOp::Read, 1);
+        }
+    }
+
     /// Locks the row that a locking [`Table::get`] finds by a full key of a unique index, for who has no need to see it; whether there
     /// is one.
     pub fn lock_existing(
@@ -113,7 +121,7 @@ impl Table {
         mode: LockMode,
         policy: WaitPolicy,
     ) -> Result<bool> {
-        self.ctx.rows.add(RowOp::Read, 1);
+        self.count_read(index);
         let request = Request { mode, policy };
         if index != 0 {
             let mut s = Scratch::take();

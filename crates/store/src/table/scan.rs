@@ -8,7 +8,8 @@
 //! conflict it lets the latch go, waits and looks again. Where the cursor changed leaves, or found none, something may have
 //! come to be at the end of the leaf before; with the gap locked now, a second look settles it.
 
-use super::context::{Index, RowOp};
+use super::context::Index;
+use super::counts::RowOp;
 use super::format::{RowHeader, SecValue, cut_short};
 use super::range::Span;
 use super::read::{RecordLock, Request, RowLock};
@@ -158,7 +159,7 @@ pub struct Scan<'t> {
 
 impl Drop for Scan<'_> {
     fn drop(&mut self) {
-        self.table.ctx.rows.add(RowOp::Read, self.read);
+        self.table.count_scanned(self.index, &self.span, self.read);
         let Some(mut b) = self.buffers.take() else {
             return;
         };
@@ -222,6 +223,17 @@ impl Table {
             new_lock: false,
             read: 0,
         })
+    }
+}
+
+impl Table {
+    /// Counts the rows that a scan has read.
+    pub(super) fn count_scanned(&self, index: usize, span: &Span, rows: u64) {
+        let whole = index == 0 && span.low.is_empty() && span.high.is_none();
+        let op = if whole { RowOp::Passed } else { RowOp::Read };
+        if rows > 0 {
+            self.indexes[index].counts.add(op, rows);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! each in one of its own. A crash or error in between is mended by rollback, which makes every secondary entry agree
 //! with the row again.
 
-use super::context::RowOp;
+use super::counts::RowOp;
 use super::format::{
     self, CHAIN_REF, ChainRef, Delta, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader,
 };
@@ -58,7 +58,7 @@ impl Table {
         } else {
             self.atomically(txn, |txn, s| self.insert_row(txn, None, row, s))?;
         }
-        self.ctx.rows.add(RowOp::Inserted, 1);
+        self.indexes[0].counts.add(RowOp::Inserted, 1);
         self.count_change(1);
         Ok(())
     }
@@ -70,7 +70,7 @@ impl Table {
             return Err(Error::Invalid(format!("{} has no row ids", self.def.name)));
         }
         self.atomically(txn, |txn, s| self.insert_row(txn, Some(row_id), row, s))?;
-        self.ctx.rows.add(RowOp::Inserted, 1);
+        self.indexes[0].counts.add(RowOp::Inserted, 1);
         self.count_change(1);
         Ok(())
     }
@@ -121,7 +121,7 @@ impl Table {
                 self.update_row(txn, clustered_key, old, new, s)
             })?;
         }
-        self.ctx.rows.add(RowOp::Updated, 1);
+        self.indexes[0].counts.add(RowOp::Updated, 1);
         self.count_change(0);
         Ok(())
     }
@@ -133,7 +133,7 @@ impl Table {
         } else {
             self.atomically(txn, |txn, s| self.delete_row(txn, clustered_key, old, s))?;
         }
-        self.ctx.rows.add(RowOp::Deleted, 1);
+        self.indexes[0].counts.add(RowOp::Deleted, 1);
         self.count_change(-1);
         Ok(())
     }

@@ -1,10 +1,79 @@
 //! Tables and their indexes.
 
+use super::As::{Bytes, It, Time};
 use super::{Pair, Single};
 
-pub(super) const PAIRS: &[Pair] = &[];
+pub(super) const PAIRS: &[Pair] = &[
+    Pair {
+        name: "schema_index_statistics",
+        columns: &[
+            ("table_schema", "OBJECT_SCHEMA", It),
+            ("table_name", "OBJECT_NAME", It),
+            ("index_name", "INDEX_NAME", It),
+            ("rows_selected", "COUNT_FETCH", It),
+            ("select_latency", "SUM_TIMER_FETCH", Time),
+            ("rows_inserted", "COUNT_INSERT", It),
+            ("insert_latency", "SUM_TIMER_INSERT", Time),
+            ("rows_updated", "COUNT_UPDATE", It),
+            ("update_latency", "SUM_TIMER_UPDATE", Time),
+            ("rows_deleted", "COUNT_DELETE", It),
+            ("delete_latency", "SUM_TIMER_DELETE", Time),
+        ],
+        from: "FROM performance_schema.table_io_waits_summary_by_index_usage \
+               WHERE INDEX_NAME IS NOT NULL ORDER BY COUNT_STAR DESC",
+    },
+    Pair {
+        name: "schema_tables_with_full_table_scans",
+        columns: &[
+            ("object_schema", "OBJECT_SCHEMA", It),
+            ("object_name", "OBJECT_NAME", It),
+            ("rows_full_scanned", "COUNT_READ", It),
+            ("latency", "SUM_TIMER_WAIT", Time),
+        ],
+        from: "FROM performance_schema.table_io_waits_summary_by_index_usage \
+               WHERE INDEX_NAME IS NULL AND COUNT_READ > 0 ORDER BY COUNT_READ DESC",
+    },
+    Pair {
+        name: "schema_table_statistics",
+        columns: &[
+            ("table_schema", "t.OBJECT_SCHEMA", It),
+            ("table_name", "t.OBJECT_NAME", It),
+            ("total_latency", "t.SUM_TIMER_WAIT", Time),
+            ("rows_fetched", "t.COUNT_FETCH", It),
+            ("fetch_latency", "t.SUM_TIMER_FETCH", Time),
+            ("rows_inserted", "t.COUNT_INSERT", It),
+            ("insert_latency", "t.SUM_TIMER_INSERT", Time),
+            ("rows_updated", "t.COUNT_UPDATE", It),
+            ("update_latency", "t.SUM_TIMER_UPDATE", Time),
+            ("rows_deleted", "t.COUNT_DELETE", It),
+            ("delete_latency", "t.SUM_TIMER_DELETE", Time),
+            ("io_read_requests", "f.COUNT_READ", It),
+            ("io_read", "f.SUM_NUMBER_OF_BYTES_READ", Bytes),
+            ("io_read_latency", "f.SUM_TIMER_READ", Time),
+            ("io_write_requests", "f.COUNT_WRITE", It),
+            ("io_write", "f.SUM_NUMBER_OF_BYTES_WRITE", Bytes),
+            ("io_write_latency", "f.SUM_TIMER_WRITE", Time),
+            ("io_misc_requests", "f.COUNT_MISC", It),
+            ("io_misc_latency", "f.SUM_TIMER_MISC", Time),
+        ],
+        // Of a table that shares its file with others nothing is known of files.
+        from: "FROM performance_schema.table_io_waits_summary_by_table t \
+               LEFT JOIN information_schema.INNODB_TABLES i ON i.NAME = CONCAT(t.OBJECT_SCHEMA, '/', t.OBJECT_NAME) AND i.SPACE_TYPE = 'Single' \
+               LEFT JOIN performance_schema.file_summary_by_instance f ON f.FILE_NAME = CONCAT(@@datadir, 'tables/', i.SPACE) \
+               ORDER BY t.COUNT_STAR DESC",
+    },
+];
 
 pub(super) const SINGLES: &[Single] = &[
+    (
+        "schema_unused_indexes",
+        "SELECT u.OBJECT_SCHEMA AS object_schema, u.OBJECT_NAME AS object_name, u.INDEX_NAME AS index_name \
+         FROM performance_schema.table_io_waits_summary_by_index_usage u \
+         JOIN information_schema.STATISTICS s ON s.TABLE_SCHEMA = u.OBJECT_SCHEMA AND s.TABLE_NAME = u.OBJECT_NAME \
+            AND s.INDEX_NAME = u.INDEX_NAME AND s.SEQ_IN_INDEX = 1 \
+         WHERE u.COUNT_STAR = 0 AND s.NON_UNIQUE = 1 AND u.OBJECT_SCHEMA NOT IN ('mysql', 'sys') \
+         ORDER BY u.OBJECT_SCHEMA, u.OBJECT_NAME, u.INDEX_NAME",
+    ),
     (
         "schema_auto_increment_columns",
         "SELECT c.TABLE_SCHEMA AS table_schema, c.TABLE_NAME AS table_name, c.COLUMN_NAME AS column_name, \

@@ -18,7 +18,7 @@
 mod indexes;
 mod parts;
 
-use super::context::RowOp;
+use super::counts::RowOp;
 use super::format::{self, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
 use super::{MAX_ROW, Table, chain};
 use crate::btree::{Bulk, MAX_KEY, Records, Root};
@@ -216,7 +216,7 @@ impl Load {
             let row = read(&self.table, &key)?;
             return Err(Refused { error, row });
         }
-        self.table.ctx.rows.add(RowOp::Inserted, self.rows);
+        self.table.indexes[0].counts.add(RowOp::Inserted, self.rows);
         if self.means.trx == 0 {
             self.table.count_change(self.rows as i64);
         }
