@@ -1,8 +1,8 @@
 //! SET PERSIST, SET PERSIST_ONLY and RESET PERSIST.
 
 use super::Session;
-use crate::persisted::{self, Entry, Setter};
 use crate::accounts::access::Access as Rights;
+use crate::persisted::{self, Entry, Setter};
 use crate::vars::{self, Access, Def, VarScope, VarValue};
 use millpond_sql::env::now_us;
 use millpond_sql::error::{SqlError, SqlResult};
@@ -17,9 +17,7 @@ pub(super) fn check_persistable(scope: Scope, def: &Def) -> SqlResult<()> {
     if def.scope == VarScope::Session {
         return Err(SqlError::new(
             1228,
-            format!(
-                "Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"
-            ),
+            format!("Variable '{name}' is a SESSION variable and can't be used with SET GLOBAL"),
         ));
     }
     if def.access != Access::ReadOnly {

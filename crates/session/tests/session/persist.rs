@@ -90,7 +90,7 @@ fn what_can_not_be_persisted() {
         ("SET PERSIST max_connections = 'x'", 1232),
         ("SET PERSIST_ONLY max_connections = 'x'", 1232),
         ("SET PERSIST sql_mode = 'NOPE'", 1231),
-        ("SET PERSIST div_precision_increment = 6", 1235),
+        ("SET PERSIST big_tables = ON", 1235),
         ("RESET PERSIST nosuch", 3615),
     ] {
         assert_eq!(c.code(sql), code, "{sql}");
