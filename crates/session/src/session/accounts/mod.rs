@@ -50,9 +50,27 @@ impl Instance {
     }
 }
 
+/// A text between quotes, written as in a statement.
+fn written(text: &str) -> String {
+    let mut out = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\0' => out.push_str("\\0"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\x1a' => out.push_str("\\Z"),
+            '\'' | '"' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
 /// 1396.
 fn failed(operation: &str, names: &[Name]) -> SqlError {
-    let names: Vec<String> = names.iter().map(Name::to_string).collect();
+    let name = |n: &Name| format!("{}@{}", written(&n.user), written(&n.host));
+    let names: Vec<String> = names.iter().map(name).collect();
     SqlError::new(
         1396,
         format!("Operation {operation} failed for {}", names.join(",")),
