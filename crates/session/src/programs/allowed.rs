@@ -160,6 +160,8 @@ fn in_expressions(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()>
             | TransactionStatement::ReleaseSavepoint(_) => Err(SqlError::unsupported(
                 "SAVEPOINT in a stored function or trigger",
             )),
+            // The next transaction is not the function's business.
+            TransactionStatement::Set { scope: Some(_), .. } => Ok(()),
             _ => Err(commits()),
         },
         K::Table(t) => match **t {

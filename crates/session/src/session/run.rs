@@ -688,6 +688,9 @@ impl Session {
                 None => kept.insert(s.compile_to_keep(compiled, None)?),
             };
             s.facts.check_plan(&current.plan)?;
+            if current.plan.writes {
+                s.check_writable()?;
+            }
             Ok(current.plan.columns.clone())
         });
         // Nothing was read: an open transaction need not keep the tables as they are.

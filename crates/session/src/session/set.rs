@@ -29,7 +29,7 @@ pub(super) fn isolation_of(name: &str) -> Isolation {
     }
 }
 
-fn isolation_name(isolation: Isolation) -> &'static str {
+pub(super) fn isolation_name(isolation: Isolation) -> &'static str {
     match isolation {
         Isolation::ReadUncommitted => "READ-UNCOMMITTED",
         Isolation::ReadCommitted => "READ-COMMITTED",
@@ -39,7 +39,7 @@ fn isolation_name(isolation: Isolation) -> &'static str {
 }
 
 /// A level as the store has it.
-fn level(isolation: ast::Isolation) -> Isolation {
+pub(super) fn level(isolation: ast::Isolation) -> Isolation {
     match isolation {
         ast::Isolation::ReadUncommitted => Isolation::ReadUncommitted,
         ast::Isolation::ReadCommitted => Isolation::ReadCommitted,

@@ -29,7 +29,7 @@ use millpond_sql::env::{Around, Locals, SessionEnv, StoredFunction, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::exec::{self, DmlOptions, ExecContext, Limits, Outcome, Run, Scratch};
 use millpond_sql::memory::MemoryAccount;
-use millpond_sql::parse::ast::{self, StatementKind};
+use millpond_sql::parse::ast::{self, StatementKind, TransactionStatement};
 use millpond_sql::plan::Plan;
 use millpond_sql::planner::{self, PlanContext};
 use millpond_sql::result::ResultSink;
@@ -366,6 +366,16 @@ impl Host for Inner<'_> {
     ) -> SqlResult<ForLocals> {
         if let StatementKind::Set(set) = compiled.statement.kind() {
             self.set(set, locals, params)?;
+            return Ok(ForLocals::new());
+        }
+        if let StatementKind::Transaction(transaction) = compiled.statement.kind()
+            && let TransactionStatement::Set {
+                scope: Some(scope),
+                isolation,
+                access,
+            } = &**transaction
+        {
+            self.set_transaction(*scope, *isolation, *access)?;
             return Ok(ForLocals::new());
         }
         if !compiled.statement.is_planned() {

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::super::set::{isolation_name, level};
 use super::super::setting::{Given, Setter, refresh, twin};
 use super::inner::Inner;
 use crate::programs::no_autocommit;
@@ -13,7 +14,7 @@ use crate::statements::Context;
 use crate::vars::{self, VarValue};
 use millpond_sql::env::{Locals, sql_mode};
 use millpond_sql::error::{SqlError, SqlResult};
-use millpond_sql::parse::ast::{Scope, SetItem, SetStatement, SetValue};
+use millpond_sql::parse::ast::{self, AccessMode, Scope, SetItem, SetStatement, SetValue};
 use millpond_sql::value::Value;
 
 /// What the session keeps beside its variables, or statements have of the program they are in.
@@ -106,6 +107,35 @@ impl Inner<'_> {
         if name == "sql_mode" {
             return self.set_mode(value);
         }
+        self.put(index, name, value);
+        Ok(())
+    }
+
+    /// SET SESSION TRANSACTION.
+    pub(super) fn set_transaction(
+        &mut self,
+        scope: Scope,
+        isolation: Option<ast::Isolation>,
+        access: Option<AccessMode>,
+    ) -> SqlResult<()> {
+        if scope != Scope::Session {
+            return Err(refused("GLOBAL"));
+        }
+        let isolation = isolation.map(|i| VarValue::Text(isolation_name(level(i)).into()));
+        let read_only = access.map(|a| VarValue::Bool(a == AccessMode::ReadOnly));
+        for (name, value) in [
+            ("transaction_isolation", isolation),
+            ("transaction_read_only", read_only),
+        ] {
+            if let Some(value) = value {
+                self.put(vars::known(name), name, value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a valid value and lets it take effect.
+    fn put(&mut self, index: usize, name: &str, value: VarValue) {
         let vars = &self.facts.vars;
         if OPTIONS.contains(&name) && !self.options_before.iter().any(|(known, _)| *known == index)
         {
@@ -120,7 +150,6 @@ impl Inner<'_> {
         running.variables_set = true;
         drop(running);
         self.note_settings(self.context.mode);
-        Ok(())
     }
 
     /// The function returns.
