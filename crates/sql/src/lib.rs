@@ -74,7 +74,7 @@ pub mod types {
 /// Values, and how they become a column's.
 pub mod value {
     pub use crate::catalog::assign::{
-        default_value, generated, initial_value, null_refused, store,
+        default_value, generated, initial_value, no_number, null_refused, number_within, store,
     };
     pub use millpond_types::value::*;
 }

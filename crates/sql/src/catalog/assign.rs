@@ -3,6 +3,7 @@
 use super::{Column, DefaultValue};
 use crate::error::{SqlError, SqlResult};
 use crate::types::BaseType;
+use crate::value::family::integer_range;
 use crate::value::{StoreContext, Value, implicit_zero, of_default};
 
 /// Converts a value for assignment to a column: what INSERT and UPDATE do. Raises MySQL's errors, or warnings if not strict.
@@ -26,12 +27,48 @@ pub fn generated(n: u64, column: &Column, cx: &StoreContext<'_>) -> SqlResult<Va
         strict: true,
         ..*cx
     };
-    store(v, column, &exact).map_err(|_| {
-        SqlError::new(
-            1467,
-            "Failed to read auto-increment value from storage engine",
-        )
-    })
+    store(v, column, &exact).map_err(|_| no_number())
+}
+
+/// 1467.
+pub fn no_number() -> SqlError {
+    SqlError::new(
+        1467,
+        "Failed to read auto-increment value from storage engine",
+    )
+}
+
+/// The number that a row of INSERT gets for one that AUTO_INCREMENT made. `step`: `auto_increment_increment` and `auto_increment_offset`. As in
+/// MySQL one beyond the column's last is the last, which is a duplicate as a rule (InnoDB's counter stops there), but where the step passes the last
+/// by: there error or warning 1264. The last that 64 bits hold is never given (1467).
+pub fn number_within(
+    n: u64,
+    step: (u64, u64),
+    column: &Column,
+    cx: &StoreContext<'_>,
+) -> SqlResult<u64> {
+    if !column.ty.is_integer() {
+        return Ok(n);
+    }
+    let most = u64::try_from(integer_range(&column.ty).1).unwrap_or(u64::MAX);
+    if n == u64::MAX {
+        return Err(no_number());
+    }
+    if n <= most {
+        return Ok(n);
+    }
+    let step = (step.0.max(1), step.1);
+    let offset = if step.1 > step.0 { 0 } else { step.1 };
+    let passed = most.checked_sub(offset).map(|m| m % step.0);
+    if passed != Some(0) {
+        let row = cx.row;
+        let m = format!(
+            "Out of range value for column '{}' at row {row}",
+            column.name
+        );
+        cx.raise(1264, m)?;
+    }
+    Ok(most - passed.unwrap_or(0))
 }
 
 /// The value of a column that a statement does not mention: its default, or error 1364 (strict, or of a spatial type; else the type's zero

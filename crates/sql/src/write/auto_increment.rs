@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use millpond_store::{Engine, Table};
+use millpond_store::{Engine, Error, Table};
 
 use super::counter;
 use crate::error::SqlResult;
 use crate::store_error::store_error;
 use crate::types::Schema;
-use crate::value::Value;
+use crate::value::{Value, no_number};
 
 /// What a statement does with its table's AUTO_INCREMENT column.
 #[derive(Debug)]
@@ -83,13 +83,26 @@ impl AutoIncrement {
             let count = self.expected.max(1);
             let first = table
                 .auto_increment(count, self.step.0, self.step.1)
-                .map_err(|e| store_error(e, &table.def().name))?;
+                .map_err(|e| match e {
+                    Error::Invalid(_) => no_number(),
+                    e => store_error(e, &table.def().name),
+                })?;
             self.reserved = (first, count);
         }
         let (next, left) = self.reserved;
         self.reserved = (next.saturating_add(self.step.0), left - 1);
         self.taken = next;
         Ok(next)
+    }
+
+    /// `auto_increment_increment` and `auto_increment_offset`.
+    pub(super) fn step(&self) -> (u64, u64) {
+        self.step
+    }
+
+    /// The row gets this number for the one last taken.
+    pub(super) fn took(&mut self, number: u64) {
+        self.taken = number;
     }
 
     /// The number last taken went to no row: the next row gets it.

@@ -227,7 +227,13 @@ impl<'w> RowWriter<'w> {
         if keeps_null(c) {
             return Ok(true);
         }
-        let v = value::generated(n, &schema.columns[c], &self.conversion(cx.env))?;
+        let step = auto.step();
+        let conversion = self.conversion(cx.env);
+        let n = value::number_within(n, step, &schema.columns[c], &conversion)?;
+        let v = value::generated(n, &schema.columns[c], &conversion)?;
+        if let Some(auto) = &mut self.auto {
+            auto.took(n);
+        }
         row.put(c, v);
         Ok(true)
     }
