@@ -51,7 +51,10 @@ impl Instance {
 }
 
 /// A text between quotes, written as in a statement.
-fn written(text: &str) -> String {
+fn written(text: &str, mode: SqlMode) -> String {
+    if mode.no_backslash_escapes {
+        return format!("'{}'", text.replace('\'', "''"));
+    }
     let mut out = String::from("'");
     for c in text.chars() {
         match c {
@@ -68,8 +71,8 @@ fn written(text: &str) -> String {
 }
 
 /// 1396.
-fn failed(operation: &str, names: &[Name]) -> SqlError {
-    let name = |n: &Name| format!("{}@{}", written(&n.user), written(&n.host));
+fn failed(operation: &str, names: &[Name], mode: SqlMode) -> SqlError {
+    let name = |n: &Name| format!("{}@{}", written(&n.user, mode), written(&n.host, mode));
     let names: Vec<String> = names.iter().map(name).collect();
     SqlError::new(
         1396,

@@ -272,7 +272,11 @@ impl Session {
         let new = self.by_authentication(&how, Some(known.plugin))?;
         self.change_accounts(|change| {
             let Some(account) = change.get_mut(&name) else {
-                return Err(failed("SET PASSWORD", std::slice::from_ref(&name)));
+                return Err(failed(
+                    "SET PASSWORD",
+                    std::slice::from_ref(&name),
+                    self.env.sql_mode.get(),
+                ));
             };
             if name != own {
                 self.check_system_user(&access, account)?;

@@ -219,7 +219,7 @@ impl Session {
             let name = self.account_name(&spec.account)?;
             if users.iter().any(|u| u.name == name) {
                 let operation = if new { "CREATE USER" } else { "ALTER USER" };
-                return Err(failed(operation, &[name]));
+                return Err(failed(operation, &[name], self.env.sql_mode.get()));
             }
             let identified = self.identified(&spec, &name, new)?;
             users.push(User { name, identified });
@@ -252,7 +252,7 @@ impl Session {
             }
             match there.is_empty() || if_not_exists {
                 true => Ok(there),
-                false => Err(failed("CREATE USER", &there)),
+                false => Err(failed("CREATE USER", &there, self.env.sql_mode.get())),
             }
         })
     }
@@ -332,7 +332,7 @@ impl Session {
             }
             match missing.is_empty() || if_exists {
                 true => Ok(missing),
-                false => Err(failed("ALTER USER", &missing)),
+                false => Err(failed("ALTER USER", &missing, self.env.sql_mode.get())),
             }
         })?;
         for name in &missing {
@@ -414,7 +414,7 @@ impl Session {
             }
             match missing.is_empty() || if_exists {
                 true => Ok(missing),
-                false => Err(failed(operation, &missing)),
+                false => Err(failed(operation, &missing, self.env.sql_mode.get())),
             }
         })?;
         for name in &missing {
@@ -434,9 +434,10 @@ impl Session {
         for pair in pairs {
             names.push((self.account_name(&pair.0)?, self.account_name(&pair.1)?));
         }
+        let mode = self.env.sql_mode.get();
         self.change_accounts(|change| {
             for (from, to) in &names {
-                let wrong = || failed("RENAME USER", std::slice::from_ref(from));
+                let wrong = || failed("RENAME USER", std::slice::from_ref(from), mode);
                 if change.accounts.contains_key(to) {
                     return Err(wrong());
                 }
@@ -500,7 +501,7 @@ impl Session {
             }
             match there.is_empty() || if_not_exists {
                 true => Ok(there),
-                false => Err(failed("CREATE ROLE", &there)),
+                false => Err(failed("CREATE ROLE", &there, self.env.sql_mode.get())),
             }
         })?;
         for name in &there {
