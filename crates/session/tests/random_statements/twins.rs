@@ -8,6 +8,7 @@ use crate::support::TestDb;
 const DATABASE: &str = "rs";
 /// What the servers' defaults differ in.
 const SETTINGS: &[&str] = &[
+    "SET NAMES utf8mb4 COLLATE utf8mb4_0900_ai_ci",
     "SET timestamp = 1700000000.123456",
     "SET group_concat_max_len = 1024",
     "SET max_error_count = 64",
@@ -15,6 +16,9 @@ const SETTINGS: &[&str] = &[
     "SET cte_max_recursion_depth = 1000",
     "SET innodb_lock_wait_timeout = 1",
 ];
+
+/// MySQL rounds fractions of seconds, MariaDB if it is told to.
+const ROUNDS: &str = "SET sql_mode = CONCAT(@@sql_mode, ',TIME_ROUND_FRACTIONAL')";
 
 pub struct Twins {
     here: TestDb,
@@ -47,13 +51,16 @@ impl Twins {
         for engine in [&mut pair.0, &mut pair.1] {
             for sql in [
                 format!("DROP DATABASE IF EXISTS {DATABASE}"),
-                format!("CREATE DATABASE {DATABASE}"),
+                format!("CREATE DATABASE {DATABASE} COLLATE utf8mb4_0900_ai_ci"),
                 format!("USE {DATABASE}"),
             ] {
                 engine.run(&sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
             }
             // Not both have all.
             SETTINGS.iter().for_each(|sql| drop(engine.run(sql)));
+        }
+        if self.peer.is_some() {
+            pair.1.run(ROUNDS).expect("a mode");
         }
         self.pair = Some(pair);
     }
@@ -71,9 +78,7 @@ impl Twins {
             assert!(![1105, 1815].contains(&f.code), "{sql}: {f:?}");
         }
         if peer && sql.starts_with("SET sql_mode") {
-            // MySQL rounds fractions of seconds.
-            let rounds = "SET sql_mode = CONCAT(@@sql_mode, ',TIME_ROUND_FRACTIONAL')";
-            there_engine.run(rounds).expect("a mode");
+            there_engine.run(ROUNDS).expect("a mode");
         }
         if std::env::var_os("MILLPOND_RANDOM_SHOW").is_some() {
             let error = here.outcome.as_ref().err();

@@ -6,7 +6,7 @@ use crate::result::{
     ColumnMeta, FLAG_AUTO_INCREMENT, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT, FLAG_PRI_KEY,
     FLAG_UNIQUE_KEY,
 };
-use crate::types::derive::common_integer;
+use crate::types::derive::{common_integer, double, fixed};
 use crate::types::{DefaultValue, SqlType};
 
 /// A column of a query's result.
@@ -98,7 +98,7 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
             let s = scale(a).max(scale(b));
             return SqlType::decimal((whole + u32::from(s)).min(65), s);
         }
-        return SqlType::double();
+        return double(fixed(a).max(fixed(b)));
     }
     if a.base == b.base && !a.is_string() {
         let mut t = a.clone();
@@ -106,10 +106,9 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
         t.decimals = a.decimals.max(b.decimals);
         return t;
     }
-    if a.is_temporal() && b.is_temporal() && a.base != B::Time && b.base != B::Time {
+    if a.is_temporal() && b.is_temporal() {
         return SqlType::datetime(a.decimals.max(b.decimals));
     }
-    let width = |t: &SqlType| if t.is_string() { t.length } else { 40 };
     let collation = if a.is_string() && b.is_string() {
         crate::types::derive::string_collation(a, b)
     } else if a.is_string() {
@@ -118,6 +117,12 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
         b.collation
     } else {
         crate::types::Collation::Utf8mb4GeneralCi
+    };
+    // A binary string has the bytes of a text.
+    let width = |t: &SqlType| match t.character_lengths() {
+        Some((_, bytes)) if collation == crate::types::Collation::Binary => bytes as u32,
+        _ if t.is_string() => t.length,
+        _ => 40,
     };
     if a.is_blob() || b.is_blob() {
         let mut t = if a.is_blob() { a.clone() } else { b.clone() };

@@ -454,7 +454,7 @@ fn value_bound(
             BaseType::Decimal | BaseType::Double | BaseType::Float | BaseType::Year
         );
     match (unit, temporal, numeric) {
-        (Some(unit), true, _) => Ok(shift(key.clone(), offset, unit, minus)),
+        (Some(unit), true, _) => Ok(shift(key.clone(), offset, unit, minus, key.ty.collation)),
         (None, true, _) => Err(wrong(
             3588,
             " with RANGE frame has ORDER BY expression of datetime type. Only INTERVAL bound value allowed.",

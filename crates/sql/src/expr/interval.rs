@@ -2,7 +2,7 @@
 
 use super::{EvalContext, Expr, kinds};
 use crate::error::SqlResult;
-use crate::types::{BaseType, SqlType};
+use crate::types::{BaseType, Collation, SqlType};
 use crate::value::time::{DAY_MICROS, Date, DateTime, MICROS, Time};
 use crate::value::{Decimal, Value, truncated};
 
@@ -260,7 +260,12 @@ fn overflow(cx: &EvalContext<'_>, function: &str) -> SqlResult<Value<'static>> {
 }
 
 /// Result type of `date ± INTERVAL n unit`.
-pub fn date_add_type(date: &SqlType, amount: &SqlType, unit: IntervalUnit) -> SqlType {
+pub fn date_add_type(
+    date: &SqlType,
+    amount: &SqlType,
+    unit: IntervalUnit,
+    collation: Collation,
+) -> SqlType {
     let fsp = |own: u8| {
         if unit.has_micros() {
             6
@@ -275,7 +280,7 @@ pub fn date_add_type(date: &SqlType, amount: &SqlType, unit: IntervalUnit) -> Sq
         BaseType::Date => SqlType::datetime(fsp(0)),
         BaseType::DateTime | BaseType::Timestamp => SqlType::datetime(fsp(date.decimals)),
         BaseType::Time => SqlType::temporal(BaseType::Time, fsp(date.decimals)),
-        _ => SqlType::varchar(26, crate::types::Collation::Utf8mb4GeneralCi),
+        _ => SqlType::varchar(26, collation),
     }
 }
 
@@ -401,7 +406,7 @@ fn parts_of(v: &Value<'_>, unit: IntervalUnit) -> Option<(Date, Time)> {
     }
     match v.to_datetime() {
         Some(d) => {
-            let bare_time = matches!(v, Value::Bytes(b) if !unit.is_date() && crate::value::parse_time::parse_time(b).is_some() && !b.contains(&b'-'));
+            let bare_time = matches!(v, Value::Bytes(b) if !unit.is_date() && crate::value::parse_time::parse_time(b).is_some_and(|p| !p.dated));
             if bare_time {
                 return v.to_time().map(|t| (Date::default(), t));
             }

@@ -50,7 +50,7 @@ fn scale(t: &SqlType) -> u32 {
 
 /// Digits after the point that a value of the type has as an operand of an approximate result: [`NOT_FIXED`] of a text, and of a
 /// DOUBLE or FLOAT without a number of them.
-fn fixed(t: &SqlType) -> u8 {
+pub fn fixed(t: &SqlType) -> u8 {
     match t.base {
         BaseType::Float | BaseType::Double => t.decimals,
         _ if class(t) == Class::Double => NOT_FIXED,
@@ -250,8 +250,13 @@ pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
         };
         return SqlType::temporal(base, fsp);
     }
-    let length = text_length(a).max(text_length(b));
-    SqlType::varchar(length, common_collation(a, b))
+    let collation = common_collation(a, b);
+    // A binary string has the bytes of a text.
+    let length = |t: &SqlType| match t.character_lengths() {
+        Some((_, bytes)) if collation == Collation::Binary => bytes as u32,
+        _ => text_length(t),
+    };
+    SqlType::varchar(length(a).max(length(b)), collation)
 }
 
 /// A document beside another is one; beside anything else it is a text.

@@ -16,7 +16,7 @@ use crate::expr::{
     AggregateKind, AggregateSpec, ArithmeticOp, Expr, ExprKind, Frame, IntervalUnit, RandState,
     WindowFunction, WindowKind, aggregate, interval,
 };
-use crate::types::{BaseType, SqlType, derive};
+use crate::types::{BaseType, Collation, SqlType, derive};
 use crate::value::Value;
 
 /// A call of a catalogue function with bound arguments.
@@ -54,8 +54,15 @@ fn infer_params(f: Func, args: &mut [Expr]) {
     }
 }
 
-pub(crate) fn shift(date: Expr, amount: Expr, unit: IntervalUnit, minus: bool) -> Expr {
-    let ty = interval::date_add_type(&date.ty, &amount.ty, unit);
+/// `date ± INTERVAL amount unit`; a text that comes of it is under the connection's collation.
+pub(crate) fn shift(
+    date: Expr,
+    amount: Expr,
+    unit: IntervalUnit,
+    minus: bool,
+    collation: Collation,
+) -> Expr {
+    let ty = interval::date_add_type(&date.ty, &amount.ty, unit, collation);
     Expr::new(
         ExprKind::DateAdd(Box::new([date, amount]), unit, minus),
         ty,
@@ -100,7 +107,13 @@ pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr
             unit,
         } => {
             let (date, amount) = (bind(date, scope)?, bind(amount, scope)?);
-            Ok(shift(date, amount, (*unit).into(), *subtract))
+            Ok(shift(
+                date,
+                amount,
+                (*unit).into(),
+                *subtract,
+                scope.collation(),
+            ))
         }
         S::Cast { array: true, .. } => Err(SqlError::unsupported("CAST ... ARRAY")),
         S::Cast { zone: Some(_), .. } => Err(SqlError::unsupported("AT TIME ZONE")),
@@ -141,7 +154,7 @@ pub(super) fn special(s: &ast::Special, scope: &mut dyn Scope) -> SqlResult<Expr
         S::GetFormat(kind, which) => get_format(*kind, which, scope),
         S::TimestampAdd(unit, n, date) => {
             let (n, date) = (bind(n, scope)?, bind(date, scope)?);
-            Ok(shift(date, n, (*unit).into(), false))
+            Ok(shift(date, n, (*unit).into(), false, scope.collation()))
         }
         S::TimestampDiff(unit, a, b) => {
             let (a, b) = (bind(a, scope)?, bind(b, scope)?);
@@ -240,7 +253,13 @@ pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
         ("ADDDATE" | "SUBDATE", 2) => {
             let days = args.remove(1);
             let date = args.remove(0);
-            Ok(shift(date, days, IntervalUnit::Day, name == "SUBDATE"))
+            Ok(shift(
+                date,
+                days,
+                IntervalUnit::Day,
+                name == "SUBDATE",
+                scope.collation(),
+            ))
         }
         _ => {
             func::check_pairs(&name, args.len())?;
@@ -292,7 +311,7 @@ fn named(
             let last = args.pop();
             let then = args.pop().unwrap_or_else(Expr::null);
             let when = args.pop().unwrap_or_else(Expr::null);
-            return Ok(branch(vec![(when, then)], last));
+            return Ok(branch(vec![(when, then)], last, scope.collation()));
         }
         "ISNULL" => {
             need(1)?;
@@ -324,6 +343,7 @@ fn named(
             let mut e = branch(
                 vec![(when, Expr::literal(Value::Null, SqlType::null()))],
                 Some(a),
+                scope.collation(),
             );
             e.nullable = true;
             return Ok(e);

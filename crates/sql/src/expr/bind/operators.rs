@@ -13,7 +13,7 @@ use super::{
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{ArithmeticOp, BitOp, CompareOp, Expr, ExprKind, Func};
 use crate::types::derive::{self, DIV_INCREMENT};
-use crate::types::{BaseType, SqlType};
+use crate::types::{BaseType, Collation, SqlType};
 use crate::value::{Decimal, Value};
 
 /// `all of them`, flattened.
@@ -280,11 +280,15 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
     );
     let results: Vec<&Expr> = branches.iter().map(|b| &b.1).chain(&last).collect();
     coercion::meet(&results, "case")?;
-    Ok(branch(branches, last))
+    Ok(branch(branches, last, scope.collation()))
 }
 
-/// CASE or IF of bound branches.
-pub(super) fn branch(branches: Vec<(Expr, Expr)>, last: Option<Expr>) -> Expr {
+/// CASE or IF of bound branches. What has no texts and becomes one is under the connection's collation.
+pub(super) fn branch(
+    branches: Vec<(Expr, Expr)>,
+    last: Option<Expr>,
+    connection: Collation,
+) -> Expr {
     let results = || branches.iter().map(|(_, r)| r).chain(last.as_ref());
     let known = |e: &&Expr| !is_param(e);
     let ty = results()
@@ -297,7 +301,12 @@ pub(super) fn branch(branches: Vec<(Expr, Expr)>, last: Option<Expr>) -> Expr {
     };
     if ty.is_string() {
         let all: Vec<&Expr> = results().collect();
-        ty.collation = coercion::collation_of(&all).unwrap_or(ty.collation);
+        let otherwise = if ty.collation == Collation::Binary {
+            ty.collation
+        } else {
+            connection
+        };
+        ty.collation = coercion::collation_of(&all).unwrap_or(otherwise);
     }
     let nullable = last.is_none() || results().any(|e| e.nullable);
     Expr::new(ExprKind::Case(branches, last.map(Box::new)), ty, nullable)

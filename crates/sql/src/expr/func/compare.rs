@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 
 use super::{ANY, Call, Computed, Exit, Function, Null, Typing, joint, row};
-use crate::types::SqlType;
 use crate::types::derive::common;
+use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
 #[rustfmt::skip]
@@ -19,8 +19,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
 fn in_common(t: &Typing<'_>) -> SqlType {
     let all = t.args.iter();
     let mut ty = all.fold(SqlType::null(), |ty, a| common(&ty, &a.ty));
-    if ty.is_string() {
-        ty.collation = joint(t.args, ty.collation);
+    if ty.is_string() && ty.collation != Collation::Binary {
+        ty.collation = joint(t.args, t.collation);
     }
     ty
 }

@@ -59,6 +59,8 @@ fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let (a, b) = (c.value(0)?, c.value(1)?);
     let has_date = |v: &Value<'_>| match v {
         Value::Date(_) | Value::DateTime(_) => true,
+        // More digits than a time has.
+        Value::Int(n) => *n >= 10_000_000_000,
         Value::Bytes(b) => {
             let dated = || b.contains(&b'-') || is_dated(b);
             parse_datetime(b).is_some_and(|p| p.has_time) && dated()
