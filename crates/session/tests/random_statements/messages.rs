@@ -5,19 +5,23 @@ const SAME: &[(&str, &str)] = &[
     ("utf8mb4_uca1400_nopad_ai_ci", "utf8mb4_0900_ai_ci"),
     ("utf8mb4_nopad_bin", "utf8mb4_0900_bin"),
     ("MariaDB", "MySQL"),
-    (
-        "Incorrect DECIMAL value",
-        "Truncated incorrect DECIMAL value",
-    ),
     ("in 'field list'", "in 'SELECT'"),
-    (
-        "Truncated incorrect DECIMAL value",
-        "Truncated incorrect DOUBLE value",
-    ),
-    (
-        "Truncated incorrect INTEGER value",
-        "Truncated incorrect DOUBLE value",
-    ),
+    // The type in which a text is no number.
+    ("incorrect DECIMAL value", "incorrect DOUBLE value"),
+    ("incorrect INTEGER value", "incorrect DOUBLE value"),
+    ("Incorrect time value", "Truncated incorrect time value"),
+    ("Incorrect datetime value", "Truncated incorrect datetime value"),
+    // A definition's row.
+    (" at row 0", " at row 1"),
+    (" ' IN '", " 'in'"),
+    // A constraint without a name.
+    ("Check constraint 't0_chk_", "CONSTRAINT 'CONSTRAINT_"),
+    ("Check constraint 't1_chk_", "CONSTRAINT 'CONSTRAINT_"),
+    ("Check constraint ", "CONSTRAINT "),
+    ("' is violated", "' failed for"),
+    ("Unknown VIEW:", "Unknown table"),
+    // A program's variable.
+    ("column '..", "column '"),
 ];
 
 /// The text in the form that is compared: names without their table's and database's, one sort of quotes.
@@ -55,6 +59,9 @@ const CODES: &[(&str, &str)] = &[
     ("4025", "3819"),
     // JSON_TABLE finds nothing where it must.
     ("4176", "3665"),
+    // A view that isn't there.
+    ("4092", "1051"),
+    ("4078", "1241"),
     // An argument outside of a function's domain.
     ("3020", "1365"),
 ];

@@ -118,7 +118,7 @@ fn one_script(
             .iter()
             .any(|w| upper.starts_with(w))
         {
-            world.look(twins.here());
+            world.look(&mut twins.observer());
         }
         let Some((difference, is_known)) = difference else {
             continue;

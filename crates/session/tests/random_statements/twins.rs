@@ -65,8 +65,11 @@ impl Twins {
         self.pair = Some(pair);
     }
 
-    pub fn here(&mut self) -> &mut dyn Engine {
-        &mut *self.pair.as_mut().expect("begun").0
+    /// Another session on Millpond, whose questions leave no trace in the one under test.
+    pub fn observer(&self) -> Embedded {
+        let mut observer = Embedded::connect(&self.here);
+        observer.run(&format!("USE {DATABASE}")).expect("a database");
+        observer
     }
 
     /// Runs a statement on both. Gives whether it failed, and a difference with whether that is known.

@@ -184,8 +184,8 @@ impl<'p> Invocation<'p, '_> {
             return Err(SqlError::new(1645, "RESIGNAL when handler not active"));
         };
         let at = at.min(conditions.len().saturating_sub(1));
-        let mut raised = match signal.state {
-            // One more, on top of what there was.
+        let raised = match signal.state {
+            // One more, on top of what there was, which says the same if it isn't given a text.
             Some(state) => Diagnostic {
                 message: conditions[at].message.clone(),
                 items: conditions[at].items.clone(),
@@ -193,9 +193,6 @@ impl<'p> Invocation<'p, '_> {
             },
             None => conditions.remove(at),
         };
-        if signal.state.is_some() && !texts.iter().any(|(i, _)| *i == SignalItem::MessageText) {
-            raised.message = of_state(raised.state).message;
-        }
         *self.host.env().diagnostics.borrow_mut() = conditions;
         conditions_are_new(self.host);
         self.raise(raised, &texts)
