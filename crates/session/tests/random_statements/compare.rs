@@ -1,6 +1,6 @@
 //! What two servers answer to one statement, and whether it is the same.
 
-use super::messages::{plain, same_code};
+use super::messages::{collation_here, plain, same_code};
 use crate::engine::{Engine, Failure, Outcome, Row};
 
 /// Level, code and text.
@@ -63,6 +63,11 @@ fn cells(row: &Row) -> String {
 
 fn sorted_rows(o: &Outcome) -> Vec<Row> {
     let mut rows = o.rows.clone();
+    for cell in rows.iter_mut().flatten().flatten() {
+        if let Some(name) = collation_here(cell) {
+            *cell = name.into();
+        }
+    }
     rows.sort();
     rows
 }

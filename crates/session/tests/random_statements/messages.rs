@@ -10,7 +10,10 @@ const SAME: &[(&str, &str)] = &[
     ("incorrect DECIMAL value", "incorrect DOUBLE value"),
     ("incorrect INTEGER value", "incorrect DOUBLE value"),
     ("Incorrect time value", "Truncated incorrect time value"),
-    ("Incorrect datetime value", "Truncated incorrect datetime value"),
+    (
+        "Incorrect datetime value",
+        "Truncated incorrect datetime value",
+    ),
     // A definition's row.
     (" at row 0", " at row 1"),
     (" ' IN '", " 'in'"),
@@ -70,4 +73,13 @@ const CODES: &[(&str, &str)] = &[
 pub fn same_code(code: &str) -> &str {
     let found = CODES.iter().find(|(theirs, _)| *theirs == code);
     found.map_or(code, |(_, ours)| ours)
+}
+
+/// Our name of a collation that MariaDB calls otherwise.
+pub fn collation_here(name: &[u8]) -> Option<&'static str> {
+    match name {
+        b"utf8mb4_uca1400_nopad_ai_ci" => Some("utf8mb4_0900_ai_ci"),
+        b"utf8mb4_nopad_bin" => Some("utf8mb4_0900_bin"),
+        _ => None,
+    }
 }

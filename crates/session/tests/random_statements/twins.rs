@@ -68,7 +68,9 @@ impl Twins {
     /// Another session on Millpond, whose questions leave no trace in the one under test.
     pub fn observer(&self) -> Embedded {
         let mut observer = Embedded::connect(&self.here);
-        observer.run(&format!("USE {DATABASE}")).expect("a database");
+        observer
+            .run(&format!("USE {DATABASE}"))
+            .expect("a database");
         observer
     }
 

@@ -2,6 +2,7 @@
 
 use super::{EvalContext, Expr, kinds};
 use crate::error::SqlResult;
+use crate::types::derive::fixed;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::time::{DAY_MICROS, Date, DateTime, MICROS, Time};
 use crate::value::{Decimal, Value, truncated};
@@ -269,8 +270,8 @@ pub fn date_add_type(
     let fsp = |own: u8| {
         if unit.has_micros() {
             6
-        } else if unit == U::Second && amount.base == BaseType::Decimal {
-            own.max(amount.decimals.min(6))
+        } else if unit == U::Second && amount.base != BaseType::Null {
+            own.max(fixed(amount).min(6))
         } else {
             own
         }

@@ -62,7 +62,12 @@ pub(crate) fn shift(
     minus: bool,
     collation: Collation,
 ) -> Expr {
-    let ty = interval::date_add_type(&date.ty, &amount.ty, unit, collation);
+    // A placeholder stands for a whole number.
+    let counted = match amount.kind {
+        ExprKind::Param(_) => &SqlType::bigint(),
+        _ => &amount.ty,
+    };
+    let ty = interval::date_add_type(&date.ty, counted, unit, collation);
     Expr::new(
         ExprKind::DateAdd(Box::new([date, amount]), unit, minus),
         ty,

@@ -48,6 +48,7 @@ pub(super) fn assign<'a>(
     column: Target<'_>,
     cx: &StoreContext<'_>,
 ) -> SqlResult<Value<'a>> {
+    let (min, max) = integer_range(column.ty);
     let v = match &value {
         Value::Int(v) => *v as i128,
         Value::UInt(v) => *v as i128,
@@ -55,11 +56,14 @@ pub(super) fn assign<'a>(
         Value::Decimal(d) => rounded(*d),
         Value::Bytes(b) => match exact_integer(b) {
             Some(v) => v,
-            None => rounded(cx.number_of_text(b, "integer", &value, column)?),
+            // Of a number that is out of range it isn't told that something follows it.
+            None => match rounded(Decimal::parse_prefix(b).value) {
+                v if v < min || v > max => v,
+                _ => rounded(cx.number_of_text(b, "integer", &value, column)?),
+            },
         },
         other => rounded(other.to_decimal()),
     };
-    let (min, max) = integer_range(column.ty);
     if v < min || v > max {
         cx.out_of_range(column)?;
     }

@@ -19,10 +19,10 @@ pub(super) fn assign<'a>(
             let p = parse_time::parse_time(b);
             if let Some(p) = p {
                 if p.trailing {
-                    cx.truncated(column)?;
+                    cx.no_time("time", &value, column, false)?;
                 }
                 if p.clamped {
-                    cx.out_of_range(column)?;
+                    cx.no_time("time", &value, column, true)?;
                 }
                 if p.dated {
                     cx.note_truncated(column);
@@ -62,7 +62,7 @@ pub(super) fn assign<'a>(
         cx.session.sql_mode.get(),
     ));
     if clamped {
-        cx.out_of_range(column)?;
+        cx.no_time("time", &value, column, true)?;
     }
     Ok(Value::Time(t))
 }
