@@ -55,6 +55,13 @@ pub struct ServerConfig {
 /// What connections share.
 pub(crate) struct Shared<B> {
     service: Service<B>,
+    registry: Arc<Registry>,
+}
+
+/// Who is connected. A connection's thread has it to the last, when it holds nothing else any more: who waits for its end may close the
+/// database then.
+#[derive(Default)]
+struct Registry {
     connections: Mutex<Connections>,
     ended: Condvar,
 }
@@ -87,8 +94,7 @@ impl<B: Backend> Server<B> {
         }
         let shared = Arc::new(Shared {
             service: Service::new(backend, config.tls.clone(), config.password_key.clone()),
-            connections: Mutex::default(),
-            ended: Condvar::new(),
+            registry: Arc::default(),
         });
         let mut server = Server {
             shared,
@@ -121,7 +127,7 @@ impl<B: Backend> Server<B> {
 
     /// Connections open now, those still logging in included.
     pub fn connections(&self) -> usize {
-        self.shared.connections.lock().open.len()
+        self.shared.registry.connections.lock().open.len()
     }
 
     fn listen(&mut self, listener: Socket, name: &str) -> io::Result<()> {
@@ -148,44 +154,28 @@ impl<B: Backend> Server<B> {
             let _ = std::fs::remove_file(path);
         }
         let shut = |how| {
-            for c in shared.connections.lock().open.values() {
+            for c in shared.registry.connections.lock().open.values() {
                 let _ = c.socket.shutdown(how);
             }
         };
         shut(Shutdown::Read);
-        if shared.wait_for_end(grace) > 0 {
+        if shared.registry.wait_for_end(grace) > 0 {
             tracing::warn!(
-                connections = self.shared.connections.lock().open.len(),
+                connections = self.shared.registry.connections.lock().open.len(),
                 "statements still run; killing them"
             );
             shared.kill_all();
             shut(Shutdown::Both);
-            shared.wait_for_end(KILLED_GRACE);
+            shared.registry.wait_for_end(KILLED_GRACE);
         }
-        shared.connections.lock().open.len()
+        shared.registry.connections.lock().open.len()
     }
 }
 
 impl<B: Backend> Shared<B> {
-    /// Waits until no connection is left, or time is up; returns how many are left.
-    fn wait_for_end(&self, time: Duration) -> usize {
-        let deadline = Instant::now() + time;
-        let mut connections = self.connections.lock();
-        while !connections.open.is_empty() {
-            if self
-                .ended
-                .wait_until(&mut connections, deadline)
-                .timed_out()
-            {
-                break;
-            }
-        }
-        connections.open.len()
-    }
-
     fn kill_all(&self) {
         let ids: Vec<u32> = {
-            let connections = self.connections.lock();
+            let connections = self.registry.connections.lock();
             connections
                 .open
                 .values()
@@ -365,7 +355,7 @@ fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
     let most = most.unwrap_or(CONNECTIONS) as usize;
     let session = Arc::new(AtomicU32::new(0));
     let key = {
-        let mut c = shared.connections.lock();
+        let mut c = shared.registry.connections.lock();
         if c.open.len() >= most {
             drop(c);
             shared.service.backend.count_aborted_connect();
@@ -390,15 +380,17 @@ fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
             .stack_size(STACK)
             .spawn(move || {
                 let _ended = Ended {
-                    shared: &shared,
+                    registry: shared.registry.clone(),
                     key,
                 };
+                // It goes before that is said.
+                let shared = shared;
                 conn::run(&shared.service, &socket, &peer, &session);
             })
     };
     if let Err(e) = thread {
         tracing::error!(error = %e, "cannot start a thread for a connection");
-        shared.forget(key);
+        shared.registry.forget(key);
         refuse(
             socket,
             &SqlError::new(1135, format!("Can't create a new thread: {e}")),
@@ -407,18 +399,34 @@ fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
 }
 
 /// Takes a connection off the list, however its thread ends.
-struct Ended<'a, B> {
-    shared: &'a Shared<B>,
+struct Ended {
+    registry: Arc<Registry>,
     key: u64,
 }
 
-impl<B> Drop for Ended<'_, B> {
+impl Drop for Ended {
     fn drop(&mut self) {
-        self.shared.forget(self.key);
+        self.registry.forget(self.key);
     }
 }
 
-impl<B> Shared<B> {
+impl Registry {
+    /// Waits until no connection is left, or time is up; returns how many are left.
+    fn wait_for_end(&self, time: Duration) -> usize {
+        let deadline = Instant::now() + time;
+        let mut connections = self.connections.lock();
+        while !connections.open.is_empty() {
+            if self
+                .ended
+                .wait_until(&mut connections, deadline)
+                .timed_out()
+            {
+                break;
+            }
+        }
+        connections.open.len()
+    }
+
     fn forget(&self, key: u64) {
         self.connections.lock().open.remove(&key);
         self.ended.notify_all();
