@@ -191,9 +191,16 @@ impl Session {
         }
     }
 
-    /// UNLOCK TABLES: with locked tables it also commits.
+    /// UNLOCK TABLES: with locked tables it also commits. After FLUSH TABLES WITH READ LOCK it does not: a dump begins its snapshot under that lock
+    /// and goes on without it.
     pub(super) fn unlock_statement(&mut self) -> SqlResult<()> {
-        if self.locked.is_empty() && !self.read_locked {
+        if self.locked.is_empty() {
+            if !self.txn.is_open() {
+                self.unlock_tables();
+            } else if self.read_locked {
+                self.read_locked = false;
+                self.instance.engine().unlock_everything(&self.owner);
+            }
             return Ok(());
         }
         let committed = self.commit_now();

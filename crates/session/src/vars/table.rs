@@ -1086,7 +1086,7 @@ pub(super) static VARS: &[Def] = &[
         Session,
         BOOL,
         B(false),
-        Fixed,
+        Free,
     ),
     def("show_create_table_verbosity", Both, BOOL, B(false), Fixed),
     def(
@@ -1094,7 +1094,7 @@ pub(super) static VARS: &[Def] = &[
         Both,
         BOOL,
         B(true),
-        Fixed,
+        Free,
     ),
     def("show_old_temporals", Both, BOOL, B(false), Fixed),
     def("skip_external_locking", Global, BOOL, B(true), ReadOnly),

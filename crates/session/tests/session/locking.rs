@@ -331,3 +331,40 @@ fn rows_that_others_hold_are_passed_over_or_refused() {
     }
     c.ok("ROLLBACK");
 }
+
+/// What mysqldump does with `--single-transaction` and `--source-data` or `--flush-logs`.
+#[test]
+fn a_snapshot_outlives_the_read_lock_that_it_began_under() {
+    let db = TestDb::new();
+    let (mut dump, mut other) = (db.client(), db.client());
+    other.ok("CREATE TABLE t (id INT PRIMARY KEY)");
+    other.ok("CREATE TABLE u (id INT PRIMARY KEY)");
+    other.ok("INSERT INTO t VALUES (1)");
+    dump.ok("FLUSH TABLES WITH READ LOCK");
+    dump.ok("START TRANSACTION WITH CONSISTENT SNAPSHOT");
+    assert_eq!(dump.one("SELECT COUNT(*) FROM t"), "1");
+    dump.ok("SAVEPOINT sp");
+    dump.ok("UNLOCK TABLES");
+    // Others write, and see what they wrote; the dump doesn't.
+    other.ok("INSERT INTO t VALUES (2)");
+    other.ok("INSERT INTO u VALUES (1)");
+    assert_eq!(dump.one("SELECT COUNT(*) FROM t"), "1");
+    assert_eq!(dump.one("SELECT COUNT(*) FROM u"), "0");
+    dump.ok("ROLLBACK TO SAVEPOINT sp");
+    // Definitions stay until it ends.
+    other.ok("SET lock_wait_timeout = 1");
+    assert_eq!(other.code("ALTER TABLE t ADD v INT"), 1205);
+    dump.ok("COMMIT");
+    other.ok("ALTER TABLE t ADD v INT");
+    assert_eq!(dump.one("SELECT COUNT(*) FROM t"), "2");
+    // Without a transaction the lock goes as it came; LOCK TABLES commits, as ever.
+    dump.ok("FLUSH TABLES WITH READ LOCK");
+    dump.ok("UNLOCK TABLES");
+    other.ok("DROP TABLE u");
+    dump.ok("LOCK TABLES t WRITE");
+    dump.ok("SET autocommit = 0");
+    dump.ok("INSERT INTO t VALUES (3, NULL)");
+    dump.ok("UNLOCK TABLES");
+    dump.ok("ROLLBACK");
+    assert_eq!(other.one("SELECT COUNT(*) FROM t"), "3");
+}

@@ -317,3 +317,25 @@ fn careful_clients_are_heeded() {
     c.ok("SET sql_big_selects = 1");
     c.ok("SELECT * FROM t a, t b WHERE a.v < b.v");
 }
+
+/// MySQL 8's mysqldump, and its dumps.
+#[test]
+fn what_dumps_set_is_taken() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    for sql in [
+        "/*!80018 SET SESSION show_create_table_skip_secondary_engine=1 */",
+        "SET SESSION show_gipk_in_create_table_and_information_schema = OFF",
+        "/*!80000 SET SESSION information_schema_stats_expiry=0 */",
+        "SET @MYSQLDUMP_TEMP_LOG_BIN = @@SESSION.SQL_LOG_BIN",
+        "SET @@SESSION.SQL_LOG_BIN= 0",
+        "SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ ''",
+        "SET @@GLOBAL.GTID_PURGED=''",
+        "SET @@SESSION.SQL_LOG_BIN = @MYSQLDUMP_TEMP_LOG_BIN",
+    ] {
+        c.ok(sql);
+    }
+    assert_eq!(c.one("SELECT @@gtid_purged"), "");
+    let gtids = "SET @@GLOBAL.GTID_PURGED='+3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5'";
+    assert_eq!(c.code(gtids), 1235);
+}

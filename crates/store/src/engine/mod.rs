@@ -564,6 +564,10 @@ impl Engine {
     pub fn unlock_tables(&self, owner: &Owner) {
         self.0.sys.mdl().release_lasting(owner);
     }
+    /// Ends [`Engine::lock_everything`] inside a transaction, which has what it read under it until its end.
+    pub fn unlock_everything(&self, owner: &Owner) {
+        self.0.sys.mdl().leave_lasting(owner);
+    }
     /// Changes the commit durability at run time.
     pub fn set_flush_at_commit(&self, f: FlushAtCommit) {
         self.0.pager.log().set_flush_at_commit(f);

@@ -473,6 +473,19 @@ impl MdlSystem {
         }
     }
 
+    /// Leaves the owner's lasting locks to its transaction, as a statement's that reads: definitions that it may have read stay as they are until it
+    /// ends, and everybody else goes on.
+    pub fn leave_lasting(&self, owner: &Owner) {
+        let mut held = owner.held.lock();
+        for h in held.mdl.entries.iter_mut().filter(|h| h.lasting) {
+            h.lasting = false;
+            if let Some(mode) = h.mode.filter(|mode| *mode != MdlMode::Shared) {
+                h.mode = Some(MdlMode::Shared);
+                h.lock.exchange(mode, MdlMode::Shared);
+            }
+        }
+    }
+
     /// Names in the map.
     #[cfg(test)]
     pub(super) fn names(&self) -> usize {
