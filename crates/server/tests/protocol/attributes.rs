@@ -9,6 +9,9 @@ const LONG: u8 = 3;
 const BLOB: u8 = 252;
 const NULL: u8 = 6;
 
+/// Type, name, value.
+type Param = (u8, &'static [u8], Option<Vec<u8>>);
+
 fn text(s: &[u8]) -> Vec<u8> {
     let mut out = vec![u8::try_from(s.len()).unwrap()];
     out.extend_from_slice(s);
@@ -16,7 +19,7 @@ fn text(s: &[u8]) -> Vec<u8> {
 }
 
 /// NULLs, the flag that types follow, types with names, values.
-fn bound(params: &[(u8, &[u8], Option<Vec<u8>>)]) -> Vec<u8> {
+fn bound(params: &[Param]) -> Vec<u8> {
     let mut out = vec![0; params.len().div_ceil(8)];
     for (i, (.., value)) in params.iter().enumerate() {
         out[i / 8] |= u8::from(value.is_none()) << (i % 8);
@@ -32,7 +35,7 @@ fn bound(params: &[(u8, &[u8], Option<Vec<u8>>)]) -> Vec<u8> {
     out
 }
 
-fn query(c: &mut Client, params: &[(u8, &[u8], Option<Vec<u8>>)], sql: &[u8]) {
+fn query(c: &mut Client, params: &[Param], sql: &[u8]) {
     let mut p = vec![3, params.len() as u8, 1];
     if !params.is_empty() {
         p.extend_from_slice(&bound(params));
@@ -116,7 +119,7 @@ fn attributes_come_with_an_execution() {
     assert_eq!((params, columns), (2, 3));
     let own = |s: &str| (STRING, &b""[..], Some(text(s.as_bytes())));
     let named = (STRING, &b"n"[..], Some(text(b"value")));
-    let with_count = |params: &[(u8, &[u8], Option<Vec<u8>>)]| {
+    let with_count = |params: &[Param]| {
         let mut body = vec![params.len() as u8];
         body.extend(bound(params));
         body
@@ -142,7 +145,7 @@ fn attributes_come_with_an_execution() {
     // A statement without placeholders.
     let (id, params, _) = c.prepare("SELECT mysql_query_attribute_string('n')");
     assert_eq!(params, 0);
-    c.execute_as(8, id, &with_count(&[named.clone()]));
+    c.execute_as(8, id, &with_count(&[named]));
     assert_eq!(c.binary_rows(), [b"\0\0\x05value"]);
     for (flags, body) in [(0, &b""[..]), (8, b""), (8, b"\0")] {
         c.execute_as(flags, id, body);
