@@ -9,8 +9,9 @@
 //! is passed by with a warning, for a later version may have had it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
@@ -285,7 +286,13 @@ fn text(entries: &Entries) -> Vec<u8> {
 
 fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     let draft = path.with_extension("cnf.new");
-    let mut file = File::create(&draft)?;
+    // Not for everybody: a variable may hold what others needn't know.
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o640)
+        .open(&draft)?;
     file.write_all(text)?;
     file.sync_all()?;
     fs::rename(&draft, path)?;

@@ -1,5 +1,6 @@
 //! SET PERSIST and what is left of it after a restart; SHUTDOWN.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,6 +22,8 @@ fn variables_outlive_the_server() {
     c.ok("SET PERSIST max_connections = 99, wait_timeout = 1000, @@PERSIST.sql_mode = 'ANSI_QUOTES', PERSIST read_only = 1");
     c.ok("SET PERSIST read_only = DEFAULT, PERSIST_ONLY back_log = 77, @@PERSIST_ONLY.long_query_time = 2.5");
     c.ok("SET PERSIST character_set_results = NULL, PERSIST_ONLY innodb_buffer_pool_size = 32 * 1024 * 1024");
+    let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+    assert_eq!(mode & 0o007, 0);
     // What is persisted alone takes effect at the next start.
     let now = "SELECT @@global.max_connections, @@wait_timeout, @@global.wait_timeout, @@back_log, @@global.long_query_time, @@read_only, \
                @@global.character_set_results, @@innodb_buffer_pool_size >> 20, @@global.sql_mode";
