@@ -1,5 +1,6 @@
 //! What was done to files: performance_schema's file tables. TRUNCATE TABLE of a summary resets both.
 
+use millpond_sql::types::BaseType;
 use millpond_sql::value::Value;
 use millpond_store::io::{FileCounts, FileKind, FileStats, OpStats};
 
@@ -65,6 +66,15 @@ const COUNTS: [&str; 22] = [
     "MAX_TIMER_MISC",
 ];
 
+/// [`COUNTS`] with their types: bytes are signed in MySQL.
+fn typed() -> impl Iterator<Item = (&'static str, Ty)> {
+    let ty = |name: &str| match name.contains("BYTES") {
+        true => Ty::Of(BaseType::BigInt, 0),
+        false => Ty::Num,
+    };
+    COUNTS.into_iter().map(move |c| (c, ty(c)))
+}
+
 /// The columns of [`COUNTS`].
 fn counts(stats: &FileStats) -> Vec<Value<'static>> {
     let time = |ns: u64| n(ns.saturating_mul(PS_PER_NS));
@@ -119,7 +129,7 @@ fn by_file() -> Virtual {
         ("EVENT_NAME", Ty::Str(128)),
         ("OBJECT_INSTANCE_BEGIN", Ty::Num),
     ];
-    columns.extend(COUNTS.map(|c| (c, Ty::Num)));
+    columns.extend(typed());
     Virtual::new(PS, BY_FILE, &columns, |cx, emit| {
         for (number, f) in (1u64..).zip(cx.facts.instance.0.files.files()) {
             let mut row = vec![path(cx, &f.name), s(event_name(f.kind)), n(number)];
@@ -132,7 +142,7 @@ fn by_file() -> Virtual {
 
 fn by_kind() -> Virtual {
     let mut columns = vec![("EVENT_NAME", Ty::Str(128))];
-    columns.extend(COUNTS.map(|c| (c, Ty::Num)));
+    columns.extend(typed());
     Virtual::new(PS, BY_KIND, &columns, |cx, emit| {
         for (kind, stats) in cx.facts.instance.0.files.kinds() {
             let mut row = vec![s(event_name(kind))];

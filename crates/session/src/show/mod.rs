@@ -22,6 +22,8 @@
 //! | `waits` | who waits for a metadata lock |
 //! | `logs` | the tables of MySQL's logs; which tables of `mysql` are listed |
 //! | `empty` | tables about things Millpond does not have |
+//! | `extensions` | attributes for engines; MariaDB's tables of variables and status |
+//! | `metrics` | information_schema.INNODB_METRICS |
 //! | `files` | what was done to files |
 //! | `people` | accounts that were connected, and what their statements did |
 //! | `setup` | what performance_schema watches; memory, errors |
@@ -47,6 +49,7 @@ mod accounts;
 pub(crate) mod create;
 mod empty;
 mod events;
+mod extensions;
 mod files;
 mod foreign_keys;
 mod fulltext;
@@ -54,6 +57,7 @@ mod graveyard;
 mod innodb;
 mod locks;
 mod logs;
+mod metrics;
 mod of;
 mod partitions;
 mod people;
@@ -138,6 +142,8 @@ fn all_of(database: &str) -> Vec<table::Virtual> {
     tables.extend(people::tables(database));
     tables.extend(replication::tables(database));
     tables.extend(setup::tables(database));
+    tables.extend(extensions::tables(database));
+    tables.extend(metrics::tables(database));
     tables.extend(table_use::tables(database));
     tables.sort_by(|a, b| a.name().cmp(b.name()));
     tables

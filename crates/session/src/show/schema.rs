@@ -192,6 +192,16 @@ fn each_name(
     Ok(())
 }
 
+/// The databases that a reader asks for and may know of; `column`: the position of the names.
+pub(super) fn only_databases(cx: &Context<'_>, column: usize) -> SqlResult<Vec<String>> {
+    let only = Only {
+        database: cx.known(column),
+        access: Some(cx.access()),
+        ..Only::default()
+    };
+    only.database_names(&cx.facts.instance)
+}
+
 fn each_system_view(
     only: &Only,
     f: &mut impl FnMut(&str, Named<'_>) -> SqlResult<()>,

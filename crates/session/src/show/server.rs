@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::table::{Context, Ty, Virtual, n, opt, s};
+use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use super::waits::metadata_waits;
 use crate::registry::{Process, USER_LOCK, USER_SLEEP};
 use crate::vars::{self, VarScope};
 use millpond_sql::env::Level;
 use millpond_sql::env::privileges::PROCESS;
 use millpond_sql::parse::ast::Scope;
-use millpond_sql::types::{Charset, Collation};
+use millpond_sql::types::{BaseType, Charset, Collation};
 use millpond_sql::value::Value;
 
 /// The collations there are, in the order of their names.
@@ -51,8 +51,13 @@ use database_name::{IS, PS};
 
 /// SHOW VARIABLES.
 pub(super) fn variables(name: &'static str, scope: Scope) -> Virtual {
+    variables_in(PS, name, scope)
+}
+
+/// The same as a table of a schema.
+pub(super) fn variables_in(database: &'static str, name: &'static str, scope: Scope) -> Virtual {
     Virtual::new(
-        PS,
+        database,
         name,
         &[
             ("VARIABLE_NAME", Ty::Str(64)),
@@ -81,8 +86,13 @@ pub(super) fn variables(name: &'static str, scope: Scope) -> Virtual {
 
 /// SHOW STATUS.
 pub(super) fn status(name: &'static str, scope: Scope) -> Virtual {
+    status_in(PS, name, scope)
+}
+
+/// The same as a table of a schema.
+pub(super) fn status_in(database: &'static str, name: &'static str, scope: Scope) -> Virtual {
     Virtual::new(
-        PS,
+        database,
         name,
         &[
             ("VARIABLE_NAME", Ty::Str(64)),
@@ -103,46 +113,46 @@ const SHORT_INFO: usize = 100;
 
 /// SHOW PROCESSLIST; `short` cuts the texts.
 pub(super) fn processlist(database: &'static str, short: bool) -> Virtual {
-    Virtual::new(
-        database,
-        if database == PS {
-            "processlist"
-        } else {
-            "PROCESSLIST"
-        },
-        &[
-            ("ID", Ty::Num),
-            ("USER", Ty::Str(32)),
-            ("HOST", Ty::Str(261)),
-            ("DB", Ty::NullStr(64)),
-            ("COMMAND", Ty::Str(16)),
-            ("TIME", Ty::Num),
-            ("STATE", Ty::NullStr(64)),
-            ("INFO", Ty::NullText),
-        ],
-        move |cx, emit| {
-            for p in processes(cx) {
-                let info = p.info.map(|i| {
-                    if short {
-                        i.chars().take(SHORT_INFO).collect()
-                    } else {
-                        i.to_string()
-                    }
-                });
-                emit(&[
-                    n(p.id),
-                    s(p.user),
-                    s(p.host),
-                    opt(p.database),
-                    s(p.command),
-                    n(p.seconds),
-                    s(p.state),
-                    opt(info),
-                ])?;
-            }
-            Ok(())
-        },
-    )
+    const COLUMNS: Columns = &[
+        ("ID", Ty::Num),
+        ("USER", Ty::Str(32)),
+        ("HOST", Ty::Str(261)),
+        ("DB", Ty::NullStr(64)),
+        ("COMMAND", Ty::Str(16)),
+        ("TIME", Ty::Of(BaseType::BigInt, 0)),
+        ("STATE", Ty::NullStr(64)),
+        ("INFO", Ty::NullText),
+        ("EXECUTION_ENGINE", Ty::NullStr(9)),
+    ];
+    // Only performance_schema's has the last.
+    let (name, columns) = match database {
+        PS => ("processlist", COLUMNS.len()),
+        _ => ("PROCESSLIST", COLUMNS.len() - 1),
+    };
+    Virtual::new(database, name, &COLUMNS[..columns], move |cx, emit| {
+        for p in processes(cx) {
+            let info = p.info.map(|i| {
+                if short {
+                    i.chars().take(SHORT_INFO).collect()
+                } else {
+                    i.to_string()
+                }
+            });
+            let row = [
+                n(p.id),
+                s(p.user),
+                s(p.host),
+                opt(p.database),
+                s(p.command),
+                n(p.seconds),
+                s(p.state),
+                opt(info),
+                s("PRIMARY"),
+            ];
+            emit(&row[..columns])?;
+        }
+        Ok(())
+    })
 }
 
 /// Sessions and what they are doing.

@@ -50,6 +50,7 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
             instruments(),
             consumers(),
             actors(),
+            objects(),
             threads(),
             timers(),
             status_by_thread(),
@@ -151,6 +152,19 @@ fn actors() -> Virtual {
     ];
     Virtual::new(PS, "setup_actors", COLUMNS, |_, emit| {
         emit(&["%", "%", "%", "YES", "NO"].map(s))
+    })
+}
+
+fn objects() -> Virtual {
+    const COLUMNS: Columns = &[
+        ("OBJECT_TYPE", Ty::Str(9)),
+        ("OBJECT_SCHEMA", Ty::NullStr(64)),
+        ("OBJECT_NAME", Ty::Str(64)),
+        ("ENABLED", Ty::Str(3)),
+        ("TIMED", Ty::Str(3)),
+    ];
+    Virtual::new(PS, "setup_objects", COLUMNS, |_, emit| {
+        emit(&["TABLE", "%", "%", "YES", "NO"].map(s))
     })
 }
 

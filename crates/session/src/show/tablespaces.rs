@@ -162,7 +162,7 @@ fn files() -> Virtual {
                 _ => t.path,
             };
             emit(&[
-                n(t.file.number()),
+                n(number(t.file)),
                 s(path),
                 s(t.kind.file_type()),
                 s(t.name),
@@ -187,9 +187,18 @@ fn files() -> Virtual {
     })
 }
 
+/// A tablespace's number: those that every database has bear InnoDB's, which programs read as 32 bits.
+fn number(file: FileId) -> u64 {
+    match file {
+        FileId::UNDO => 4_294_967_279,
+        FileId::TEMP => 4_294_967_293,
+        file => file.number(),
+    }
+}
+
 fn tablespaces() -> Virtual {
     const COLUMNS: Columns = &[
-        ("SPACE", Ty::Num),
+        ("SPACE", Ty::UInt),
         ("NAME", Ty::Str(655)),
         ("FLAG", INT),
         ("ROW_FORMAT", Ty::NullStr(22)),
@@ -217,7 +226,7 @@ fn tablespaces() -> Virtual {
                 false => 0,
             };
             emit(&[
-                n(t.file.number()),
+                n(number(t.file)),
                 s(t.name),
                 Value::Int(t.kind.flag()),
                 s(t.kind.row_format()),
@@ -253,7 +262,7 @@ fn brief() -> Virtual {
         for t in all(cx)? {
             let flag = Value::Int(t.kind.flag());
             let kind = t.kind.name();
-            emit(&[n(t.file.number()), s(t.name), s(t.path), flag, s(kind)])?;
+            emit(&[n(number(t.file)), s(t.name), s(t.path), flag, s(kind)])?;
         }
         Ok(())
     })
@@ -263,7 +272,7 @@ fn datafiles() -> Virtual {
     const COLUMNS: Columns = &[("SPACE", Ty::NullNum), ("PATH", Ty::Str(512))];
     Virtual::new(IS, "INNODB_DATAFILES", COLUMNS, |cx, emit| {
         for t in all(cx)? {
-            emit(&[n(t.file.number()), s(t.path)])?;
+            emit(&[n(number(t.file)), s(t.path)])?;
         }
         Ok(())
     })

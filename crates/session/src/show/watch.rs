@@ -262,6 +262,7 @@ fn waits() -> Virtual {
             ("EVENT_NAME", Ty::Str(128)),
             ("COUNT_STAR", Ty::Num),
             ("SUM_TIMER_WAIT", Ty::Num),
+            ("MIN_TIMER_WAIT", Ty::Num),
             ("AVG_TIMER_WAIT", Ty::Num),
             ("MAX_TIMER_WAIT", Ty::Num),
         ],
@@ -272,6 +273,7 @@ fn waits() -> Virtual {
                     Value::str(w.class.event_name()),
                     n(w.count),
                     n(sum),
+                    n(w.min_ns.saturating_mul(PS_PER_NS)),
                     n(sum.checked_div(w.count).unwrap_or(0)),
                     n(w.max_ns.saturating_mul(PS_PER_NS)),
                 ])?;

@@ -200,3 +200,48 @@ fn what_is_set_up_cannot_be_changed() {
     );
     assert_eq!(c.one(&sql), "1|1");
 }
+
+#[test]
+fn information_schema_has_what_tools_ask_for() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE TABLE t (a INT PRIMARY KEY, b INT UNIQUE)");
+    c.ok("INSERT INTO t VALUES (1, 1)");
+    let is = "information_schema";
+    let sql = format!(
+        "SELECT count > 0, type, status FROM {is}.innodb_metrics WHERE name IN ('dml_inserts', 'buffer_pool_pages_total') ORDER BY name"
+    );
+    assert_eq!(
+        c.rows(&sql),
+        ["1|value|enabled", "1|status_counter|enabled"]
+    );
+    let sql = format!("SELECT COUNT(*), SUM(compress_ops) FROM {is}.innodb_cmp");
+    assert_eq!(c.one(&sql), "5|0");
+    let sql = format!(
+        "SELECT table_name, engine_attribute FROM {is}.tables_extensions WHERE table_schema = 'test'"
+    );
+    assert_eq!(c.rows(&sql), ["t|NULL"]);
+    let sql = format!(
+        "SELECT COUNT(*) FROM {is}.columns_extensions WHERE table_schema = 'test' AND table_name = 't'"
+    );
+    assert_eq!(c.one(&sql), "2");
+    let sql = format!(
+        "SELECT constraint_name FROM {is}.table_constraints_extensions WHERE constraint_schema = 'test' ORDER BY 1"
+    );
+    assert_eq!(c.rows(&sql), ["b", "PRIMARY"]);
+    let sql = format!(
+        "SELECT schema_name, options FROM {is}.schemata_extensions WHERE schema_name = 'test'"
+    );
+    assert_eq!(c.rows(&sql), ["test|"]);
+    // MariaDB's.
+    let sql = format!(
+        "SELECT variable_value = @@innodb_page_size FROM {is}.global_variables WHERE variable_name = 'innodb_page_size'"
+    );
+    assert_eq!(c.rows(&sql), ["1"]);
+    let sql = format!(
+        "SELECT variable_value > 0 FROM {is}.session_status WHERE variable_name = 'Com_insert'"
+    );
+    assert_eq!(c.rows(&sql), ["1"]);
+    let sql = format!("SELECT MAX(space) < 4294967296 FROM {is}.innodb_tablespaces");
+    assert_eq!(c.one(&sql), "1");
+}

@@ -27,14 +27,17 @@ struct Cell {
     count: AtomicU64,
     total_ns: AtomicU64,
     max_ns: AtomicU64,
+    /// The longest a wait could be less the shortest: so that 0 means that there was none.
+    below_ns: AtomicU64,
 }
 
 /// One for each class; in tests, one more that nothing else touches.
 const CELL_COUNT: usize = Class::COUNT + cfg!(test) as usize;
 
 impl Cell {
-    fn read(&self) -> [u64; 3] {
-        [&self.count, &self.total_ns, &self.max_ns].map(|n| n.load(Ordering::Relaxed))
+    fn read(&self) -> [u64; 4] {
+        let all = [&self.count, &self.total_ns, &self.max_ns, &self.below_ns];
+        all.map(|n| n.load(Ordering::Relaxed))
     }
 }
 
@@ -43,6 +46,7 @@ static CELLS: [Cell; CELL_COUNT] = [const {
         count: AtomicU64::new(0),
         total_ns: AtomicU64::new(0),
         max_ns: AtomicU64::new(0),
+        below_ns: AtomicU64::new(0),
     }
 }; CELL_COUNT];
 
@@ -57,17 +61,23 @@ pub struct WaitStats {
     pub total_ns: u64,
     /// The longest wait, nanoseconds.
     pub max_ns: u64,
+    /// The shortest wait, nanoseconds; 0: there was none.
+    pub min_ns: u64,
 }
 
 /// Every class's counters, in the order of [`Class::ALL`].
 pub fn snapshot() -> Vec<WaitStats> {
     let of = |class: &Class| {
-        let [count, total_ns, max_ns] = CELLS[*class as usize].read();
+        let [count, total_ns, max_ns, below_ns] = CELLS[*class as usize].read();
         WaitStats {
             class: *class,
             count,
             total_ns,
             max_ns,
+            min_ns: match below_ns {
+                0 => 0,
+                below => u64::MAX - below,
+            },
         }
     };
     Class::ALL.iter().map(of).collect()
@@ -79,6 +89,7 @@ pub fn reset() {
         cell.count.store(0, Ordering::Relaxed);
         cell.total_ns.store(0, Ordering::Relaxed);
         cell.max_ns.store(0, Ordering::Relaxed);
+        cell.below_ns.store(0, Ordering::Relaxed);
     }
 }
 
@@ -93,6 +104,7 @@ fn add(class: usize, waited: Duration) {
     cell.count.fetch_add(1, Ordering::Relaxed);
     cell.total_ns.fetch_add(ns, Ordering::Relaxed);
     cell.max_ns.fetch_max(ns, Ordering::Relaxed);
+    cell.below_ns.fetch_max(u64::MAX - ns, Ordering::Relaxed);
 }
 
 /// Runs what waits, and counts it.
@@ -201,7 +213,8 @@ mod tests {
             s.spawn(round);
             round();
         });
-        let [_, total, max] = cell.read();
+        let [_, total, max, below] = cell.read();
+        assert!(u64::MAX - below <= max);
         assert!(total > 0 && max > 0);
     }
 
@@ -216,7 +229,7 @@ mod tests {
             drop((l.read(), l.read()));
         }
         assert!(m.try_lock().is_some());
-        assert_eq!(CELLS[TEST].read(), [0; 3], "no wait, no count");
+        assert_eq!(CELLS[TEST].read(), [0; 4], "no wait, no count");
 
         fight(TEST, || {
             let _held = m.lock();
