@@ -17,7 +17,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
 use super::waits::split_name;
 use millpond_sql::row;
-use millpond_sql::types::Schema;
+use millpond_sql::types::{BaseType, Schema};
 use millpond_sql::value::{DateTime, Value, Zone};
 
 const IS: &str = "information_schema";
@@ -483,7 +483,7 @@ fn threads() -> Virtual {
         ("PROCESSLIST_HOST", Ty::NullStr(255)),
         ("PROCESSLIST_DB", Ty::NullStr(64)),
         ("PROCESSLIST_COMMAND", Ty::NullStr(16)),
-        ("PROCESSLIST_TIME", Ty::NullNum),
+        ("PROCESSLIST_TIME", Ty::NullOf(BaseType::BigInt, 0)),
         ("PROCESSLIST_STATE", Ty::NullStr(64)),
         ("PROCESSLIST_INFO", Ty::NullText),
         ("PARENT_THREAD_ID", Ty::NullNum),
