@@ -121,6 +121,7 @@ pub(super) fn login<B: Backend>(
             _ => Tracks::Rows,
         },
         collation_id: login.collation,
+        attributes: handshake::attributes(login.attributes),
         on_kill: Some(kill_hook(stream.socket())),
         is_gone: Some(client_look(stream.socket())),
     };

@@ -90,6 +90,8 @@ pub struct Login<'a> {
     pub database: Option<&'a [u8]>,
     /// Plugin that made `auth`.
     pub plugin: &'a [u8],
+    /// What the client says of itself: names and values ([`attributes`]).
+    pub attributes: &'a [u8],
 }
 
 impl<'a> Login<'a> {
@@ -123,7 +125,11 @@ impl<'a> Login<'a> {
         } else {
             NATIVE_PASSWORD.as_bytes()
         };
-        // Connection attributes follow; whatever they are, nothing depends on them.
+        let attributes = match capabilities & CONNECT_ATTRS {
+            0 => &[],
+            // Nothing depends on them: what is wrong with them is no reason to refuse anybody.
+            _ => c.lenenc_bytes().unwrap_or_default(),
+        };
         Ok(Login {
             capabilities,
             collation,
@@ -131,6 +137,7 @@ impl<'a> Login<'a> {
             auth,
             database,
             plugin,
+            attributes,
         })
     }
 
@@ -158,8 +165,32 @@ impl<'a> Login<'a> {
             auth,
             database,
             plugin,
+            attributes: &[],
         })
     }
+}
+
+/// Bytes of names and values that are kept of a connection's attributes.
+const KEPT_ATTRIBUTES: usize = 2048;
+
+/// A connection's attributes, in order, as far as they fit; if they don't, `_truncated` says how many bytes were left out.
+pub fn attributes(bytes: &[u8]) -> Vec<(String, String)> {
+    let text = |b: &[u8]| String::from_utf8_lossy(b).into_owned();
+    let (mut list, mut kept) = (Vec::new(), 0);
+    let mut c = Cursor::new(bytes);
+    while !c.is_empty() {
+        let left = c.rest().len();
+        let (Ok(name), Ok(value)) = (c.lenenc_bytes(), c.lenenc_bytes()) else {
+            break;
+        };
+        kept += name.len() + value.len();
+        if kept > KEPT_ATTRIBUTES {
+            list.push(("_truncated".into(), left.to_string()));
+            break;
+        }
+        list.push((text(name), text(value)));
+    }
+    list
 }
 
 #[cfg(test)]
@@ -173,6 +204,26 @@ mod tests {
         p.extend_from_slice(&[0; 23]);
         p.extend_from_slice(tail);
         p
+    }
+
+    #[test]
+    fn attributes_are_read_as_far_as_they_fit() {
+        let mut bytes = Vec::new();
+        for (name, value) in [
+            ("_pid", "17".to_string()),
+            ("x", "y".repeat(2041)),
+            ("z", "".into()),
+        ] {
+            crate::proto::lenenc::put_bytes(&mut bytes, name.as_bytes());
+            crate::proto::lenenc::put_bytes(&mut bytes, value.as_bytes());
+        }
+        let kept = attributes(&bytes);
+        let names: Vec<&str> = kept.iter().map(|a| &*a.0).collect();
+        assert_eq!(names, ["_pid", "x", "_truncated"]);
+        assert_eq!(kept[0].1, "17");
+        assert_eq!(kept[2].1, "3");
+        // Whatever a client sends.
+        assert!(attributes(&[200, 1]).is_empty());
     }
 
     #[test]

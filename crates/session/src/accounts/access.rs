@@ -14,11 +14,12 @@ use super::names::{Name, is_like, specificity};
 use super::privileges::{DATABASE, GLOBAL, listed};
 
 /// Tables of performance_schema that everybody may read.
-const WORLD: [&str; 7] = [
+const WORLD: [&str; 8] = [
     "global_status",
     "global_variables",
     "persisted_variables",
     "processlist",
+    "session_account_connect_attrs",
     "session_status",
     "session_variables",
     "variables_info",

@@ -118,6 +118,8 @@ pub(crate) struct Seat {
     pub host: String,
     /// The connection's TLS, if it has any.
     pub tls: Option<Arc<TlsFacts>>,
+    /// What its client says of itself.
+    pub attributes: Vec<(String, String)>,
     owner: Mutex<Arc<Owner>>,
     pub counters: Counters,
     /// What its statements did, by kind.
@@ -174,6 +176,7 @@ impl Seat {
             user: Mutex::new(user.into()),
             host,
             tls: None,
+            attributes: Vec::new(),
             owner: Mutex::new(owner),
             counters: Counters::new(),
             work: Work::default(),
@@ -194,6 +197,10 @@ impl Seat {
     /// The same over TLS, if there is any.
     pub fn over(self, tls: Option<Arc<TlsFacts>>) -> Seat {
         Seat { tls, ..self }
+    }
+    /// The same of a client that says this of itself.
+    pub fn saying(self, attributes: Vec<(String, String)>) -> Seat {
+        Seat { attributes, ..self }
     }
     /// The same with a client that may be looked for.
     pub fn watching(self, is_gone: Option<ClientLook>) -> Seat {

@@ -93,6 +93,8 @@ pub struct ConnectionInfo {
     pub tracks: Tracks,
     /// Collation id of the handshake; 0 if there was none.
     pub collation_id: u16,
+    /// What the client says of itself: names and values, in order.
+    pub attributes: Vec<(String, String)>,
     /// Called when KILL ends this connection, from the killing session's thread, after
     /// [`Session::killed`] has become true: wakes a connection that waits for its client.
     pub on_kill: Option<KillHook>,

@@ -146,6 +146,7 @@ impl Session {
             now_us(),
         )
         .watching(info.is_gone.clone());
+        let seat = seat.saying(info.attributes.clone());
         let seat = Arc::new(seat.over(info.tls.clone()));
         let host = info.host.rsplit_once(':').map_or(&*info.host, |(h, _)| h);
         let user = format!("{}@{host}", info.user);

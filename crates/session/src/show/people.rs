@@ -43,7 +43,7 @@ const STATEMENTS: [(By, &str); 3] = [
 pub(super) fn tables(database: &str) -> Vec<Virtual> {
     match database {
         PS => {
-            let mut all = vec![by_thread()];
+            let mut all = vec![by_thread(), attributes(true), attributes(false)];
             all.extend(CONNECTIONS.map(|(by, name)| connections(by, name)));
             all.extend(STATEMENTS.map(|(by, name)| statements(by, name)));
             all
@@ -151,6 +151,33 @@ fn by_thread() -> Virtual {
         seats
             .iter()
             .try_for_each(|seat| by_kind(&[n(seat.id)], &seat.work.sums(), emit))
+    })
+}
+
+/// What clients say of themselves: those of the session's own account, or all.
+fn attributes(own: bool) -> Virtual {
+    const COLUMNS: Columns = &[
+        ("PROCESSLIST_ID", Ty::Num),
+        ("ATTR_NAME", Ty::Str(32)),
+        ("ATTR_VALUE", Ty::NullStr(1024)),
+        ("ORDINAL_POSITION", Ty::NullOf(BaseType::Int, 0)),
+    ];
+    let name = match own {
+        true => "session_account_connect_attrs",
+        false => "session_connect_attrs",
+    };
+    Virtual::new(PS, name, COLUMNS, move |cx, emit| {
+        let me = &cx.facts.seat;
+        for seat in cx.facts.instance.0.registry.all() {
+            let mine = seat.user() == me.user() && seat.address() == me.address();
+            if own && !mine {
+                continue;
+            }
+            for (at, (name, value)) in (0u64..).zip(&seat.attributes) {
+                emit(&[n(seat.id), s(&**name), s(&**value), n(at)])?;
+            }
+        }
+        Ok(())
     })
 }
 

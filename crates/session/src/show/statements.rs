@@ -208,7 +208,9 @@ fn by_digest() -> Virtual {
 
 /// As much of a text as a sample has.
 fn start(text: &str) -> &str {
-    &text[..text.floor_char_boundary(LONGEST_SAMPLE)]
+    let fits = |at: &usize| text.is_char_boundary(*at);
+    let end = (0..=LONGEST_SAMPLE.min(text.len())).rev().find(fits);
+    &text[..end.unwrap_or(0)]
 }
 
 fn by_event() -> Virtual {

@@ -1,6 +1,7 @@
 //! performance_schema's tables of files, accounts, memory, errors and what is set up.
 
 use crate::support::TestDb;
+use millpond_session::ConnectionInfo;
 
 const PS: &str = "performance_schema";
 
@@ -126,6 +127,37 @@ fn accounts_are_known_by_what_they_did() {
     c.ok(&format!("TRUNCATE TABLE {PS}.accounts"));
     let sql = format!("SELECT user, total_connections FROM {PS}.users");
     assert_eq!(c.rows(&sql), ["root|1"]);
+}
+
+#[test]
+fn clients_say_what_they_are() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE USER u");
+    let program = |name: &str| ConnectionInfo {
+        user: "root".into(),
+        host: "localhost".into(),
+        attributes: vec![
+            ("_pid".into(), "17".into()),
+            ("program_name".into(), name.into()),
+        ],
+        ..ConnectionInfo::default()
+    };
+    let other = db.instance().connect(program("mysql")).unwrap();
+    let sql = format!(
+        "SELECT processlist_id = {}, attr_name, attr_value, ordinal_position FROM {PS}.session_connect_attrs ORDER BY 4",
+        other.id()
+    );
+    assert_eq!(c.rows(&sql), ["1|_pid|17|0", "1|program_name|mysql|1"]);
+    let sql = "SELECT pid, program_name FROM sys.session WHERE program_name IS NOT NULL";
+    assert_eq!(c.rows(sql), ["17|mysql"]);
+    // Of others' nothing is told.
+    let mut u = db.user("u").unwrap();
+    let sql = format!("SELECT COUNT(*) FROM {PS}.session_account_connect_attrs");
+    assert_eq!(u.one(&sql), "0");
+    assert_eq!(c.one(&sql), "2");
+    let sql = format!("SELECT COUNT(*) FROM {PS}.session_connect_attrs");
+    assert_eq!(u.code(&sql), 1142);
 }
 
 #[test]

@@ -73,8 +73,8 @@ const PROCESSES: &[Column] = &[
     ),
     ("trx_state", "IF(x.trx_id IS NULL, NULL, 'ACTIVE')", It),
     ("trx_autocommit", "CAST(NULL AS CHAR(3))", It),
-    ("pid", "CAST(NULL AS CHAR(255))", It),
-    ("program_name", "CAST(NULL AS CHAR(255))", It),
+    ("pid", "p.ATTR_VALUE", It),
+    ("program_name", "a.ATTR_VALUE", It),
 ];
 
 pub(super) const PAIRS: &[Pair] = &[
@@ -135,6 +135,8 @@ pub(super) const PAIRS: &[Pair] = &[
         columns: PROCESSES,
         from: "FROM performance_schema.threads t LEFT JOIN performance_schema.events_stages_current g ON g.THREAD_ID = t.THREAD_ID \
                LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = t.PROCESSLIST_ID \
+               LEFT JOIN performance_schema.session_connect_attrs p ON p.PROCESSLIST_ID = t.PROCESSLIST_ID AND p.ATTR_NAME = '_pid' \
+               LEFT JOIN performance_schema.session_connect_attrs a ON a.PROCESSLIST_ID = t.PROCESSLIST_ID AND a.ATTR_NAME = 'program_name' \
                ORDER BY t.PROCESSLIST_TIME DESC",
     },
     Pair {
@@ -142,6 +144,8 @@ pub(super) const PAIRS: &[Pair] = &[
         columns: PROCESSES,
         from: "FROM performance_schema.threads t LEFT JOIN performance_schema.events_stages_current g ON g.THREAD_ID = t.THREAD_ID \
                LEFT JOIN information_schema.INNODB_TRX x ON x.trx_mysql_thread_id = t.PROCESSLIST_ID \
+               LEFT JOIN performance_schema.session_connect_attrs p ON p.PROCESSLIST_ID = t.PROCESSLIST_ID AND p.ATTR_NAME = '_pid' \
+               LEFT JOIN performance_schema.session_connect_attrs a ON a.PROCESSLIST_ID = t.PROCESSLIST_ID AND a.ATTR_NAME = 'program_name' \
                WHERE t.PROCESSLIST_ID IS NOT NULL AND t.PROCESSLIST_COMMAND <> 'Daemon' ORDER BY t.PROCESSLIST_TIME DESC",
     },
 ];
