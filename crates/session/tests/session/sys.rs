@@ -41,6 +41,18 @@ fn every_view_can_be_read_and_described() {
 }
 
 #[test]
+fn functions_are_other_names_of_native_ones() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    assert_eq!(
+        c.one("SELECT sys.format_bytes(2048), sys.FORMAT_TIME(1500000), sys.ps_thread_id(CONNECTION_ID()) = PS_CURRENT_THREAD_ID()"),
+        "2.00 KiB|1.50 us|1"
+    );
+    assert_eq!(c.code("SELECT sys.nope(1)"), 1305);
+    assert_eq!(c.code("SELECT sys.format_bytes()"), 1305);
+}
+
+#[test]
 fn statements_are_analysed() {
     let db = TestDb::new();
     let mut c = db.client();

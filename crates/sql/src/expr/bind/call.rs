@@ -238,6 +238,9 @@ fn get_format(of: ast::FormatOf, which: &ast::Expr, scope: &mut dyn Scope) -> Sq
 pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
     if let Some(database) = &c.database {
         let args = bind_args(&c.args, scope)?;
+        if let Some(native) = of_sys(database.as_str(), c.name.as_str(), args.len()) {
+            return named(native, &c.name, args, scope);
+        }
         let found = scope.stored_function(Some(database.as_str()), &c.name, args)?;
         return found.ok_or_else(|| no_function(database.as_str(), c.name.as_str()));
     }
@@ -271,6 +274,18 @@ pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
             named(&name, &c.name, args, scope)
         }
     }
+}
+
+/// The function that one of the schema sys is another name of.
+fn of_sys(database: &str, name: &str, args: usize) -> Option<&'static str> {
+    const SYS: [(&str, &str); 3] = [
+        ("format_bytes", "FORMAT_BYTES"),
+        ("format_time", "FORMAT_PICO_TIME"),
+        ("ps_thread_id", "PS_THREAD_ID"),
+    ];
+    let same = |f: &&(&str, &str)| f.0.eq_ignore_ascii_case(name);
+    let sys = database.eq_ignore_ascii_case("sys") && args == 1;
+    sys.then(|| SYS.iter().find(same))?.map(|f| f.1)
 }
 
 /// 1305.
