@@ -55,6 +55,19 @@ fn slot() -> usize {
 /// After so many microseconds a sample is too old (`performance_schema_max_digest_sample_age`).
 const SAMPLE_AGE_US: u64 = 60_000_000;
 
+/// Longest text of a sample, in bytes (`performance_schema_max_sql_text_length`).
+const LONGEST_SAMPLE: usize = 1024;
+
+/// As much of a text as a sample has: of a long one no more is kept.
+fn start_of(text: &Arc<str>) -> Arc<str> {
+    if text.len() <= LONGEST_SAMPLE {
+        return text.clone();
+    }
+    let fits = |at: &usize| text.is_char_boundary(*at);
+    let end = (0..=LONGEST_SAMPLE).rev().find(fits);
+    text[..end.unwrap_or(0)].into()
+}
+
 /// What a statement that has ended did.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
@@ -400,10 +413,11 @@ impl Tally {
     /// This is the sample from now on.
     #[cold]
     pub fn put_sample(&self, text: &Arc<str>, done: &Done) {
+        let text = start_of(text);
         let mut sample = self.sample.lock();
         self.sample_ns.store(done.ns, Relaxed);
         self.sample_us.store(done.end_us, Relaxed);
-        *sample = Some(text.clone());
+        *sample = Some(text);
     }
 
     /// A statement's text, when it ended (microseconds since 1970 UTC) and its latency.

@@ -6,7 +6,7 @@ use crate::statements::Compiled;
 use crate::statements::kinds::{self, Effect};
 use crate::watch;
 use millpond_sql::ddl::{Ddl, Done};
-use millpond_sql::env::privileges;
+use millpond_sql::env::{is_system_schema, privileges};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{
@@ -87,10 +87,13 @@ impl Session {
         if let StatementKind::Table(table) = compiled.statement.kind()
             && let TableStatement::Truncate(name) = &**table
             && let Ok((database, name)) = self.qualified(name)
-            && show::truncate(&self.instance, &database, &name)
+            && is_system_schema(&database)
         {
-            self.current.running.kind = watch::StatementKind::Other;
-            return self.finish(0, "", more, sink);
+            self.check_allowed(compiled.statement.kind())?;
+            if show::truncate(&self.instance, &database, &name) {
+                self.current.running.kind = watch::StatementKind::Other;
+                return self.finish(0, "", more, sink);
+            }
         }
         let event = self.begin_ddl(compiled);
         let result = self.carry_out(compiled, params, more, sink);

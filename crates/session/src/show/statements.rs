@@ -15,8 +15,6 @@ use crate::registry::Counter;
 const PS: &str = "performance_schema";
 /// Picoseconds, performance_schema's unit, in a nanosecond.
 const PS_PER_NS: u64 = 1000;
-/// Longest text of a sample, in bytes (`performance_schema_max_sql_text_length`).
-const LONGEST_SAMPLE: usize = 1024;
 
 const BY_DIGEST: &str = "events_statements_summary_by_digest";
 const BY_EVENT: &str = "events_statements_summary_global_by_event_name";
@@ -190,7 +188,7 @@ fn by_digest() -> Virtual {
             }
             let sample = first.sample().filter(|_| list.len() == 1);
             let (text, seen, ns) = match &sample {
-                Some((text, us, ns)) => (Some(start(text)), *us, *ns),
+                Some((text, us, ns)) => (Some(&**text), *us, *ns),
                 None => (None, 0, 0),
             };
             row.extend([opt(text), moment(seen, cx), n(ns.saturating_mul(PS_PER_NS))]);
@@ -204,13 +202,6 @@ fn by_digest() -> Virtual {
             false => row(&rest),
         }
     })
-}
-
-/// As much of a text as a sample has.
-fn start(text: &str) -> &str {
-    let fits = |at: &usize| text.is_char_boundary(*at);
-    let end = (0..=LONGEST_SAMPLE.min(text.len())).rev().find(fits);
-    &text[..end.unwrap_or(0)]
 }
 
 fn by_event() -> Virtual {

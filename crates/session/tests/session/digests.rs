@@ -124,6 +124,17 @@ fn histograms_hold_what_was_counted() {
 }
 
 #[test]
+fn samples_are_the_beginning_of_long_texts() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok(&format!("SELECT '{}' AS x", "\u{e9}".repeat(2000)));
+    let sql = format!(
+        "SELECT LENGTH(query_sample_text) BETWEEN 1000 AND 1024 FROM {DIGESTS} WHERE digest_text = 'SELECT ? AS `x`'"
+    );
+    assert_eq!(c.one(&sql), "1");
+}
+
+#[test]
 fn passwords_are_in_no_sample() {
     let db = TestDb::new();
     let mut c = db.client();

@@ -161,6 +161,19 @@ fn clients_say_what_they_are() {
 }
 
 #[test]
+fn only_who_may_drop_may_forget() {
+    let db = TestDb::new();
+    let mut c = db.client();
+    c.ok("CREATE USER u");
+    let mut u = db.user("u").unwrap();
+    let sql = format!("TRUNCATE TABLE {PS}.events_statements_summary_by_digest");
+    assert_eq!(u.code(&sql), 1142);
+    c.ok(&format!("GRANT DROP ON {PS}.* TO u"));
+    u.ok(&sql);
+    assert_eq!(u.code(&format!("TRUNCATE TABLE {PS}.threads")), 1044);
+}
+
+#[test]
 fn errors_are_counted_by_code() {
     let db = TestDb::new();
     let mut c = db.client();
