@@ -278,6 +278,24 @@ fn information_schema_has_what_tools_ask_for() {
         "SELECT schema_name, options FROM {is}.schemata_extensions WHERE schema_name = 'test'"
     );
     assert_eq!(c.rows(&sql), ["test|"]);
+    c.ok("CREATE TABLE child (a INT, b INT, KEY (a), CONSTRAINT f FOREIGN KEY (a) REFERENCES t (a) ON DELETE CASCADE ON UPDATE SET NULL)");
+    let sql = format!(
+        "SELECT i.name, i.type, i.n_fields, f.name, f.pos FROM {is}.innodb_indexes i JOIN {is}.innodb_tables t USING (table_id)
+         LEFT JOIN {is}.innodb_fields f USING (index_id) WHERE t.name IN ('test/t', 'test/child') ORDER BY t.name, i.name"
+    );
+    assert_eq!(
+        c.rows(&sql),
+        [
+            "a|0|1|a|0",
+            "GEN_CLUST_INDEX|1|0|NULL|NULL",
+            "b|2|1|b|0",
+            "PRIMARY|3|1|a|0"
+        ]
+    );
+    let sql = format!(
+        "SELECT id, for_name, ref_name, n_cols, type, for_col_name, ref_col_name, pos FROM {is}.innodb_foreign JOIN {is}.innodb_foreign_cols USING (id)"
+    );
+    assert_eq!(c.rows(&sql), ["test/f|test/child|test/t|1|9|a|a|1"]);
     // MariaDB's.
     let sql = format!(
         "SELECT variable_value = @@innodb_page_size FROM {is}.global_variables WHERE variable_name = 'innodb_page_size'"
