@@ -324,11 +324,13 @@ impl Session {
         let name = if is_system_schema(name) {
             name.to_ascii_lowercase()
         } else {
-            self.instance
-                .0
-                .engine
-                .database(name)
-                .map_err(|e| store_error(e, name))?;
+            if !crate::show::has_system_views(name) {
+                self.instance
+                    .0
+                    .engine
+                    .database(name)
+                    .map_err(|e| store_error(e, name))?;
+            }
             name.to_string()
         };
         self.seat().set_database(Some(&name));

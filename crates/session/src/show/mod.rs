@@ -105,9 +105,15 @@ pub fn find(database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         .map(|t| Arc::new(t) as Arc<dyn VirtualTable>)
 }
 
-/// The view of a system schema by its name, both compared without regard to case, with the name as it is shown.
+/// Whether a database has views of the system. It is like any other besides: it may be stored, with tables and views of its own, which go
+/// before those of the system.
+pub fn has_system_views(database: &str) -> bool {
+    database == sys::SYS
+}
+
+/// The view of the system by its name, which is compared without regard to case, with the name as it is shown.
 pub fn system_view(database: &str, name: &str) -> Option<(String, Arc<View>)> {
-    match database.eq_ignore_ascii_case(sys::SYS) {
+    match has_system_views(database) {
         true => sys::find(name),
         false => None,
     }

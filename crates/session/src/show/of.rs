@@ -7,7 +7,7 @@ use super::schema::{self, Only};
 use super::server;
 use super::table::{Ty, Virtual, s};
 use super::{events, profile, routines, views};
-use super::{find, system_view};
+use super::{find, has_system_views, system_view};
 use crate::instance::Facts;
 use millpond_sql::catalog;
 use millpond_sql::catalog::programs::ProgramKind;
@@ -72,11 +72,13 @@ fn database(given: Option<&str>, env: &SessionEnv) -> SqlResult<String> {
     if is_system_schema(&name) {
         return Ok(name.to_ascii_lowercase());
     }
-    facts(env)?
-        .instance
-        .engine()
-        .database(&name)
-        .map_err(|e| store_error(e, &name))?;
+    if !has_system_views(&name) {
+        facts(env)?
+            .instance
+            .engine()
+            .database(&name)
+            .map_err(|e| store_error(e, &name))?;
+    }
     Ok(name)
 }
 
@@ -88,16 +90,18 @@ fn table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Only> {
     if temporary.is_some() {
         // It is there.
     } else if is_system_schema(&database) {
-        if find(&database, &table).is_none() && system_view(&database, &table).is_none() {
+        if find(&database, &table).is_none() {
             return Err(ddl::no_such_table(&database, &table));
         }
     } else {
         let instance = &facts(env)?.instance;
         let def = instance.engine().table_def(&database, &table);
-        let def = def.map_err(|e| store_error(e, &table))?;
-        let schema = Schema::of(&def)?;
-        if let Some(view) = &schema.view {
-            views::columns(instance, env, &def, &schema, view)?;
+        if def.is_ok() || system_view(&database, &table).is_none() {
+            let def = def.map_err(|e| store_error(e, &table))?;
+            let schema = Schema::of(&def)?;
+            if let Some(view) = &schema.view {
+                views::columns(instance, env, &def, &schema, view)?;
+            }
         }
     }
     Ok(Only {
@@ -159,16 +163,19 @@ fn create_table(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     if is_system_schema(&database) {
         return match find(&database, &table) {
             Some(shown) => Ok(definition(shown.name().to_string(), virtual_text(&*shown))),
-            None => system_view_text(&database, &table, env),
+            None => Err(ddl::no_such_table(&database, &table)),
         };
     }
     let temporary = env.temporary.get(&database, &table);
     let def = match &temporary {
         Some(table) => table.def().clone(),
-        None => instance
-            .engine()
-            .table_def(&database, &table)
-            .map_err(|e| store_error(e, &table))?,
+        None => match instance.engine().table_def(&database, &table) {
+            Ok(def) => def,
+            Err(e) => {
+                let view = system_view_text(&database, &table, env);
+                return view.ok_or_else(|| store_error(e, &table));
+            }
+        },
     };
     let schema = Schema::of(&def)?;
     if let Some(view) = &schema.view {
@@ -582,12 +589,10 @@ fn create_event(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
 }
 
 /// SHOW CREATE VIEW, and TABLE, of a view of the system.
-fn system_view_text(database: &str, name: &str, env: &SessionEnv) -> SqlResult<Shown> {
-    let Some((name, view)) = system_view(database, name) else {
-        return Err(ddl::no_such_table(database, name));
-    };
+fn system_view_text(database: &str, name: &str, env: &SessionEnv) -> Option<Shown> {
+    let (name, view) = system_view(database, name)?;
     let (columns, row) = views::system_definition(&name, &view, env);
-    Ok(one_row(columns, row))
+    Some(one_row(columns, row))
 }
 
 fn create_view(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
@@ -595,12 +600,17 @@ fn create_view(name: &ObjectName, env: &SessionEnv) -> SqlResult<Shown> {
     if is_system_schema(&database) {
         return match find(&database, &table) {
             Some(_) => Err(wrong_object(&database, &table, "VIEW")),
-            None => system_view_text(&database, &table, env),
+            None => Err(ddl::no_such_table(&database, &table)),
         };
     }
     let facts = facts(env)?;
-    let def = facts.instance.engine().table_def(&database, &table);
-    let def = def.map_err(|e| store_error(e, &table))?;
+    let def = match facts.instance.engine().table_def(&database, &table) {
+        Ok(def) => def,
+        Err(e) => {
+            let view = system_view_text(&database, &table, env);
+            return view.ok_or_else(|| store_error(e, &table));
+        }
+    };
     let schema = Schema::of(&def)?;
     let Some(view) = &schema.view else {
         return Err(wrong_object(&database, &table, "VIEW"));

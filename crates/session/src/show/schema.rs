@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use millpond_store::{CATALOG_DATABASE, Engine, Isolation, Table, TableDef, TableSize};
 
-use super::all_of;
 use super::create::now_text;
 use super::rules::{check_constraints, escaped, hidden_text, yes};
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
+use super::{all_of, has_system_views};
 use super::{sys, views};
 use crate::accounts::access::Access;
 use crate::accounts::privileges::{GLOBAL, TABLE};
@@ -81,7 +81,7 @@ impl Only {
                 if names.is_empty()
                     && d != catalog::WORK_DATABASE
                     && d != CATALOG_DATABASE
-                    && instance.engine().database(d).is_ok()
+                    && (has_system_views(d) || instance.engine().database(d).is_ok())
                 {
                     names.push(d.clone());
                 }
@@ -94,6 +94,9 @@ impl Only {
                         .map_err(|e| store_error(e, ""))?,
                 );
                 names.retain(|n| n != catalog::WORK_DATABASE);
+                if !names.iter().any(|n| n == sys::SYS) {
+                    names.push(sys::SYS.to_string());
+                }
                 names.sort();
             }
         }
@@ -174,19 +177,19 @@ fn each_name(
                     f(&database, Named::Virtual(&table))?;
                 }
             }
-            if database == sys::SYS {
-                each_system_view(only, &mut f)?;
-            }
             continue;
         }
         let names = match &only.table {
             Some(name) if engine.table_def(&database, name).is_ok() => vec![name.clone()],
-            Some(_) => continue,
+            Some(_) => Vec::new(),
             // A database dropped meanwhile has none.
             None => engine.tables(&database).unwrap_or_default(),
         };
         for name in names.iter().filter(|n| only.sees(&database, n)) {
             f(&database, Named::Stored(name))?;
+        }
+        if has_system_views(&database) {
+            each_system_view(only, &names, &mut f)?;
         }
     }
     Ok(())
@@ -202,8 +205,10 @@ pub(super) fn only_databases(cx: &Context<'_>, column: usize) -> SqlResult<Vec<S
     only.database_names(&cx.facts.instance)
 }
 
+/// Calls `f` with the views of the system but for those whose names `stored` tables have.
 fn each_system_view(
     only: &Only,
+    stored: &[String],
     f: &mut impl FnMut(&str, Named<'_>) -> SqlResult<()>,
 ) -> SqlResult<()> {
     let wanted = |name: &&String| {
@@ -211,7 +216,7 @@ fn each_system_view(
         table.is_none_or(|t| t.eq_ignore_ascii_case(name)) && only.sees(sys::SYS, name)
     };
     let mut names = sys::names();
-    names.retain(|name| wanted(&name));
+    names.retain(|name| wanted(&name) && !stored.contains(name));
     names
         .iter()
         .try_for_each(|name| f(sys::SYS, Named::SystemView(name)))
@@ -242,6 +247,7 @@ fn schemata() -> Virtual {
                 } else {
                     match ddl::database_collation(instance.engine(), &name) {
                         Ok(c) => c,
+                        Err(_) if has_system_views(&name) => Collation::Utf8mb4GeneralCi,
                         Err(_) => continue,
                     }
                 };
@@ -507,18 +513,23 @@ pub(super) fn table_names(database: String) -> Virtual {
                 for table in all_of(&database).into_iter().filter(listed) {
                     emit(&[s(table.name()), s("SYSTEM VIEW")])?;
                 }
-                if database != sys::SYS {
-                    return Ok(());
-                }
-                return each_system_view(&only, &mut |_, named| match named {
-                    Named::SystemView(name) => emit(&[s(name), s("VIEW")]),
-                    Named::Stored(_) | Named::Virtual(_) => Ok(()),
-                });
+                return Ok(());
             }
             let engine = cx.facts.instance.engine();
-            let names = engine.tables(&database);
+            let names = match engine.tables(&database) {
+                Err(_) if has_system_views(&database) => Ok(Vec::new()),
+                names => names,
+            };
+            let names = names.map_err(|e| store_error(e, &database))?;
             let typed = cx.reads(&[1]);
-            for name in names.map_err(|e| store_error(e, &database))? {
+            // Dumps are made of what SHOW TABLES lists; what they said of the system's views could not be loaded elsewhere.
+            if typed && has_system_views(&database) {
+                each_system_view(&only, &names, &mut |_, named| match named {
+                    Named::SystemView(name) => emit(&[s(name), s("VIEW")]),
+                    Named::Stored(_) | Named::Virtual(_) => Ok(()),
+                })?;
+            }
+            for name in names {
                 if !only.sees(&database, &name) {
                     continue;
                 }

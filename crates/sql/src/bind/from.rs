@@ -436,12 +436,6 @@ impl Binder<'_, '_> {
         self.need_table(id, &database, table);
         if is_system_schema(&database) {
             let Some(v) = self.cx.env.virtual_table(&database, table) else {
-                let view = self.cx.env.services.as_ref();
-                let view = view.and_then(|s| s.system_view(&database, table));
-                if let Some((table, view)) = view {
-                    let own = (database.to_ascii_lowercase(), table);
-                    return self.system_view_source(id, view, name, own);
-                }
                 return Err(if database.eq_ignore_ascii_case("information_schema") {
                     SqlError::new(
                         1109,
@@ -469,7 +463,18 @@ impl Binder<'_, '_> {
             self.reading_target = true;
             self.refuse_target(&self.targets[at], table, &name)?;
         }
-        let at = self.open(&database, table, false)?;
+        let at = match self.open(&database, table, false) {
+            Ok(at) => at,
+            Err(e) => {
+                // What is stored under the name of one of the system's views goes before it.
+                let services = self.cx.env.services.as_ref().filter(|_| e.code == 1146);
+                let view = services.and_then(|s| s.system_view(&database, table));
+                let Some((table, view)) = view else {
+                    return Err(e);
+                };
+                return self.system_view_source(id, view, name, (database, table));
+            }
+        };
         if self.views.is_empty() {
             self.tables[at].goes_by(&name, false);
         }

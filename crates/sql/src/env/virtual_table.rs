@@ -43,9 +43,9 @@ pub struct Asked<'a> {
 }
 
 /// Schemas that are the system's own, sorted.
-pub const SYSTEM_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+pub const SYSTEM_SCHEMAS: [&str; 3] = ["information_schema", "mysql", "performance_schema"];
 
-/// Whether the schema consists of virtual tables and the system's views.
+/// Whether the schema consists of virtual tables (or is empty and the system's own).
 pub fn is_system_schema(database: &str) -> bool {
     SYSTEM_SCHEMAS
         .iter()
