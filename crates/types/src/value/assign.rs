@@ -309,7 +309,7 @@ mod tests {
                 Err(1292),
                 "0000-00-00 00:00:00",
             ),
-            (t(B::Time), Value::str("900:00:00"), Err(1264), "838:59:59"),
+            (t(B::Time), Value::str("900:00:00"), Err(1292), "838:59:59"),
             (t(B::Year), Value::Int(24), Ok("2024"), "2024"),
             (t(B::Year), Value::Int(3000), Err(1264), "0000"),
             (en.clone(), Value::str("Y"), Ok("y"), "y"),
