@@ -67,9 +67,9 @@ impl Grammar {
             }
             if let Some(name) = line.strip_suffix(':').filter(|n| !n.starts_with(' ')) {
                 rule = name.to_string();
-            } else if let Some(more) = line.strip_prefix("    ") {
+            } else if let Some(rest) = line.strip_prefix("    ") {
                 let last = lines.last_mut().expect("a line before");
-                last.1.push_str(more);
+                last.1.push_str(rest);
             } else {
                 let alternative = line.strip_prefix("  ").expect("an indented line");
                 lines.push((rule.clone(), alternative.to_string()));

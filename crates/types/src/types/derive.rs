@@ -58,11 +58,20 @@ pub fn fixed(t: &SqlType) -> u8 {
     }
 }
 
-/// A DOUBLE that shows so many digits after the point.
+/// A DOUBLE that shows so many digits after the point, and as many before it as the type can tell apart.
 pub fn double(decimals: u8) -> SqlType {
+    with_digits(SqlType::double(), 17, decimals)
+}
+
+/// FLOAT or DOUBLE with digits after the point, if that is a number of them; `whole` are those before it.
+fn with_digits(ty: SqlType, whole: u32, decimals: u8) -> SqlType {
+    if decimals >= NOT_FIXED {
+        return ty;
+    }
     SqlType {
-        decimals: decimals.min(NOT_FIXED),
-        ..SqlType::double()
+        length: whole + u32::from(decimals),
+        decimals,
+        ..ty
     }
 }
 
@@ -298,12 +307,10 @@ fn common_float(a: &SqlType, b: &SqlType) -> SqlType {
             B::Float | B::TinyInt | B::SmallInt | B::MediumInt | B::Year
         )
     };
-    SqlType {
-        decimals: fixed(a).max(fixed(b)),
-        ..match fits(a) && fits(b) {
-            true => SqlType::new(B::Float),
-            false => SqlType::double(),
-        }
+    let decimals = fixed(a).max(fixed(b));
+    match fits(a) && fits(b) {
+        true => with_digits(SqlType::new(B::Float), 8, decimals),
+        false => double(decimals),
     }
 }
 

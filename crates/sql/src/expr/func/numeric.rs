@@ -3,6 +3,7 @@
 use super::typing::{double, int};
 use super::{Call, Computed, Exit, Function, Null, Typing, row};
 use crate::expr::operators::out_of_range;
+use crate::types::derive::double as double_of;
 use crate::types::{BaseType, NOT_FIXED, SqlType};
 use crate::value::decimal::MAX_SCALE;
 use crate::value::{Value, conform};
@@ -82,10 +83,9 @@ fn rounded(t: &Typing<'_>) -> SqlType {
             SqlType::decimal(ty.integer_digits() + 1 + scale as u32, scale)
         }
         _ => match (whole_or_double(ty), digits) {
-            (double, Some(d)) if double.base == BaseType::Double => SqlType {
-                decimals: d.clamp(0, i64::from(NOT_FIXED)) as u8,
-                ..double
-            },
+            (ty, Some(d)) if ty.base == BaseType::Double => {
+                double_of(d.clamp(0, i64::from(NOT_FIXED)) as u8)
+            }
             (other, _) => other,
         },
     }

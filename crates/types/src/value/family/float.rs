@@ -37,7 +37,7 @@ pub(super) fn assign<'a>(
         if rounded.is_finite() {
             v = rounded;
         }
-        let max = 10f64.powi((ty.length - ty.decimals as u32) as i32) - 1.0 / unit;
+        let max = 10f64.powi(ty.length.saturating_sub(ty.decimals.into()) as i32) - 1.0 / unit;
         if v.abs() > max {
             cx.out_of_range(column)?;
             v = max.copysign(v);
