@@ -221,7 +221,10 @@ fn create_database(name: &str, if_not_exists: bool, env: &SessionEnv) -> SqlResu
     let collation = if is_system_schema(name) {
         Collation::Utf8mb4GeneralCi
     } else {
-        ddl::database_collation(facts(env)?.instance.engine(), name)?
+        match ddl::database_collation(facts(env)?.instance.engine(), name) {
+            Err(_) if has_system_views(name) => Collation::Utf8mb4GeneralCi,
+            collation => collation?,
+        }
     };
     Ok(one_row(
         &[

@@ -36,6 +36,10 @@ fn every_view_can_be_read_and_described() {
     }
     assert_eq!(c.code("SELECT * FROM sys.nope"), 1146);
     assert!(c.rows("SHOW TABLES FROM sys").is_empty());
+    assert!(
+        c.one("SHOW CREATE DATABASE sys")
+            .starts_with("sys|CREATE DATABASE `sys`")
+    );
     assert_eq!(c.code("CREATE TABLE sys.t (a INT)"), 1049);
     c.ok("USE sys");
     c.ok("SELECT * FROM version");
