@@ -46,6 +46,7 @@ const PIPES_AS_CONCAT: u64 = 1 << 1;
 const ANSI_QUOTES: u64 = 1 << 2;
 const IGNORE_SPACE: u64 = 1 << 3;
 const ONLY_FULL_GROUP_BY: u64 = 1 << 5;
+const NO_UNSIGNED_SUBTRACTION: u64 = 1 << 6;
 const NO_DIR_IN_CREATE: u64 = 1 << 7;
 const ANSI: u64 = 1 << 18;
 const NO_AUTO_VALUE_ON_ZERO: u64 = 1 << 19;
@@ -68,6 +69,7 @@ const SUPPORTED: u64 = REAL_AS_FLOAT
     | ANSI_QUOTES
     | IGNORE_SPACE
     | ONLY_FULL_GROUP_BY
+    | NO_UNSIGNED_SUBTRACTION
     | NO_DIR_IN_CREATE
     | ANSI
     | NO_AUTO_VALUE_ON_ZERO
@@ -166,6 +168,7 @@ pub fn flags(bits: u64) -> SqlMode {
         ignore_space: has(IGNORE_SPACE),
         no_auto_value_on_zero: has(NO_AUTO_VALUE_ON_ZERO),
         only_full_group_by: has(ONLY_FULL_GROUP_BY),
+        no_unsigned_subtraction: has(NO_UNSIGNED_SUBTRACTION),
         pad_char: has(PAD_CHAR_TO_FULL_LENGTH),
         truncate_fractions: has(TIME_TRUNCATE_FRACTIONAL),
     }

@@ -159,6 +159,8 @@ fn integer(
     let (x, y) = (wide(a), wide(b));
     let unsigned = match op {
         O::Mod => matches!(a, Value::UInt(_)),
+        // NO_UNSIGNED_SUBTRACTION.
+        O::Sub if e.ty.is_integer() && !e.ty.unsigned => false,
         _ => matches!(a, Value::UInt(_)) || matches!(b, Value::UInt(_)),
     };
     let v = match op {

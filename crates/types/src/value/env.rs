@@ -81,6 +81,8 @@ pub struct SqlMode {
     pub no_auto_value_on_zero: bool,
     /// ONLY_FULL_GROUP_BY.
     pub only_full_group_by: bool,
+    /// NO_UNSIGNED_SUBTRACTION.
+    pub no_unsigned_subtraction: bool,
     /// PAD_CHAR_TO_FULL_LENGTH.
     pub pad_char: bool,
     /// TIME_TRUNCATE_FRACTIONAL.
@@ -145,6 +147,7 @@ impl SqlMode {
         ignore_space: false,
         no_auto_value_on_zero: false,
         only_full_group_by: true,
+        no_unsigned_subtraction: false,
         pad_char: false,
         truncate_fractions: false,
     };

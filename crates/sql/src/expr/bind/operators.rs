@@ -124,7 +124,12 @@ fn combine(op: ast::BinaryOp, mut a: Expr, mut b: Expr, scope: &mut dyn Scope) -
             predicate(ExprKind::Xor(Box::new([a, b])), nullable)
         }
         B::Add => math(ArithmeticOp::Add, a, b, scope),
-        B::Sub => math(ArithmeticOp::Sub, a, b, scope),
+        B::Sub => {
+            let mut difference = math(ArithmeticOp::Sub, a, b, scope);
+            let signed = scope.session().sql_mode.get().no_unsigned_subtraction;
+            difference.ty.unsigned &= !(signed && difference.ty.is_integer());
+            difference
+        }
         B::Mul => math(ArithmeticOp::Mul, a, b, scope),
         B::Div => math(ArithmeticOp::Div, a, b, scope),
         B::IntDiv => math(ArithmeticOp::IntDiv, a, b, scope),
