@@ -7,6 +7,7 @@
 //! | `session` | [`Session`]: what becomes of the statements of a connection |
 //! | `show` | SHOW, DESCRIBE, the tables of information_schema and performance_schema |
 //! | `accounts` | accounts, their privileges and passwords |
+//! | `counters` | status counters: each session's, and sums |
 //! | `digests` | what statements did, by digest |
 //! | `instance` | [`Instance`]: an open database, and what its sessions share |
 //! | `events` | the event scheduler |
@@ -15,11 +16,12 @@
 //! | `statements` | compiled statements by text; what each kind of statement does |
 //! | `persisted` | variables that outlive the server |
 //! | `vars` | which system variables there are, and their values |
-//! | `registry` | who is connected: process list, KILL, status counters |
+//! | `registry` | who is connected: process list, KILL |
 //! | `slowlog` | the slow query log |
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 
 mod accounts;
+mod counters;
 mod digests;
 mod events;
 mod instance;
@@ -35,6 +37,7 @@ mod vars;
 pub mod watch;
 
 pub use accounts::login::{Admitted, Candidate, Client, Verdict};
+pub use counters::Counter;
 pub use instance::{Instance, InstanceOptions, PasswordKeySettings, TlsSettings, Transport};
 pub use kept_rows::KeptRows;
 pub use millpond_sql::{
@@ -42,6 +45,6 @@ pub use millpond_sql::{
     value,
 };
 pub use millpond_store::{Error as StoreError, OnDurable};
-pub use registry::{ClientCertificate, ClientLook, Counter, KillHook, TlsFacts};
+pub use registry::{ClientCertificate, ClientLook, KillHook, TlsFacts};
 pub use session::{ConnectionInfo, Prepared, Session, Tracks, Unsettled, commit_error};
 pub use vars::VERSION;

@@ -2,7 +2,7 @@
 //!
 //! Who is let in is for the database's accounts to say; how a client proves who it is, is in `proof`.
 
-use super::proof::{self, Claim, Line};
+use super::proof::{self, Claim, Line, MAX_LOGIN_PACKET};
 use super::{Connection, Peer, last_words, parting};
 use crate::backend::{Backend, BackendSession};
 use crate::proto::handshake::{self, CHALLENGE, Greeting, Login};
@@ -22,9 +22,6 @@ use std::net::Shutdown;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Longest packet taken before the client is known.
-pub(super) const MAX_LOGIN_PACKET: usize = 128 << 10;
 
 /// A client that has been let in.
 pub(super) struct LoggedIn<B: Backend> {

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::login::MAX_LOGIN_PACKET;
 use super::{Peer, parting};
 use crate::backend::Backend;
 use crate::password_key::PasswordKey;
@@ -16,6 +15,9 @@ use crate::proto::handshake::{
 };
 use crate::wire::{PacketReader, PacketWriter};
 use millpond_session::{Admitted, Candidate, Client, SqlError, SqlResult, TlsFacts, Verdict};
+
+/// Longest packet taken before the client is known.
+pub(super) const MAX_LOGIN_PACKET: usize = 128 << 10;
 
 /// A client that asks for the server's public key.
 const WANTS_KEY: &[u8] = &[2];

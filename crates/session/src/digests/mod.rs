@@ -37,7 +37,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::registry::Counter;
+use crate::counters::Counter;
 use millpond_syntax::LexMode;
 
 /// Parts of the map.

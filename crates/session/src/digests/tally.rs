@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::Digest;
 use super::histogram::{BUCKETS, bucket};
-use crate::registry::Counter;
+use crate::counters::Counter;
 use millpond_sql::plan::Shape;
 
 use Ordering::{Acquire, Relaxed, Release};
@@ -403,6 +403,15 @@ impl Tally {
         self.buckets[bucket(done.ns)].fetch_add(1, Relaxed);
     }
 
+    /// Counts a statement that has ended, of which `text` may become the sample.
+    #[inline]
+    pub fn count(&self, done: &Done, text: &Arc<str>) {
+        self.add(done);
+        if self.wants_sample(done.ns, done.end_us) {
+            self.put_sample(text, done);
+        }
+    }
+
     /// Whether a statement of this latency that ends now should be the sample: it took longer than that, or that is old.
     #[inline]
     pub fn wants_sample(&self, ns: u64, end_us: u64) -> bool {
@@ -412,7 +421,7 @@ impl Tally {
 
     /// This is the sample from now on.
     #[cold]
-    pub fn put_sample(&self, text: &Arc<str>, done: &Done) {
+    fn put_sample(&self, text: &Arc<str>, done: &Done) {
         let text = start_of(text);
         let mut sample = self.sample.lock();
         self.sample_ns.store(done.ns, Relaxed);

@@ -27,11 +27,12 @@ mod start;
 mod transport;
 
 use crate::accounts::Accounts;
+use crate::counters::{Counter, Sums};
 use crate::digests::{Digests, Errors};
 use crate::events::Scheduler;
 use crate::persisted::Persisted;
 use crate::programs::Programs;
-use crate::registry::{Branches, Counter, Registry, Seat, Sums};
+use crate::registry::{Branches, Registry, Seat};
 use crate::slowlog::{self, SlowLog};
 use crate::statements::SharedCache;
 use crate::vars::{self, Access, Globals, Kind, VarValue};

@@ -2,7 +2,6 @@
 //!
 //! | file | owns |
 //! |---|---|
-//! | `counters` | status counters: each session's, and sums |
 //! | `tls` | what a connection's TLS is |
 //! | `branches` | whose XA transactions are whose |
 //! | `people` | what each account has done |
@@ -12,7 +11,6 @@
 //! from the previous statement's.
 
 mod branches;
-mod counters;
 mod people;
 mod tls;
 
@@ -23,13 +21,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::counters::{Counters, Sums};
 use millpond_sql::memory::MemoryAccount;
 use millpond_store::Owner;
 use millpond_store::txn::ProgressLook;
 
 pub(crate) use branches::Branches;
-pub use counters::Counter;
-pub(crate) use counters::{Counters, Sums};
 use people::People;
 pub(crate) use people::{Person, Work};
 pub use tls::{ClientCertificate, TlsFacts};

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use super::Seat;
+use crate::counters::Counter;
 use crate::digests::{Cell, Done, KINDS, Sums, kind_number};
-use crate::registry::Counter;
 
 /// Accounts kept that have no connection.
 const MOST: usize = 4096;

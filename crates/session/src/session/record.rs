@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::Session;
 use super::unsettled::Counts;
+use crate::counters::Counter;
 use crate::digests::{Done, Tally};
-use crate::registry::Counter;
 use crate::slowlog::{self, Entry};
 use crate::statements::Compiled;
 use crate::watch::{self, DdlEvent, Running, StatementKind};
@@ -44,15 +44,6 @@ impl Default for Current {
     }
 }
 
-/// Counts a statement that has ended.
-#[inline]
-pub(super) fn count(tally: &Tally, done: &Done, text: &Arc<str>) {
-    tally.add(done);
-    if tally.wants_sample(done.ns, done.end_us) {
-        tally.put_sample(text, done);
-    }
-}
-
 impl Session {
     /// Records that the statement begun last has ended. `text` is what the client sent; `params` the values of a prepared statement; `values`
     /// how many it ran with, those of a text's own literals among them.
@@ -72,9 +63,9 @@ impl Session {
         done.end_us = watch.wall_us(end_ns);
         match compiled.tally(values).get() {
             Some(t) if t.schema.as_deref() == self.context.database.as_deref() => {
-                count(t, &done, text);
+                t.count(&done, text);
             }
-            _ => count(&self.other_tally(compiled, text, values), &done, text),
+            _ => self.other_tally(compiled, text, values).count(&done, text),
         }
         self.seat().work.add(Some(compiled.row.kind), &done);
         if done.ns > self.settings.long_query_ns {

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use super::record::Current;
 use super::{Prepared, Session};
+use crate::counters::Counter;
 use crate::registry::Command;
-use crate::registry::Counter;
 use crate::statements::MAX_TEXT;
 use crate::statements::{Compiled, Context, Parsed};
 use crate::watch::{Running, StatementKind};

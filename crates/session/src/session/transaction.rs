@@ -10,7 +10,7 @@ use millpond_store::{Isolation, Savepoint, Txn};
 use super::Session;
 use super::track::Marks;
 use super::xa::Branch;
-use crate::registry::Counter;
+use crate::counters::Counter;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{AccessMode, Completion};
 use millpond_sql::store_error::store_error;

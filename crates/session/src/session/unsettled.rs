@@ -12,7 +12,6 @@ use std::sync::atomic::Ordering;
 use millpond_store::OnDurable;
 
 use super::Session;
-use super::record::count;
 use crate::digests::{Done, Tally};
 use crate::instance::Instance;
 use crate::registry::Seat;
@@ -123,7 +122,7 @@ impl Instance {
             counts.done.ns = ns;
             counts.done.end_us = watch.wall_us(end_ns);
             match &counts.sample {
-                Some(text) => count(&counts.tally, &counts.done, text),
+                Some(text) => counts.tally.count(&counts.done, text),
                 None => counts.tally.add(&counts.done),
             }
             counts.seat.work.add(counts.tally.kind, &counts.done);

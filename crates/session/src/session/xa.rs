@@ -12,7 +12,7 @@ use millpond_store::Xid;
 use super::Session;
 use super::dispatch::Answer;
 use crate::accounts::access::needs;
-use crate::registry::Counter;
+use crate::counters::Counter;
 use crate::show;
 use millpond_sql::env::Diagnostic;
 use millpond_sql::error::{SqlError, SqlResult};

@@ -14,8 +14,8 @@ use millpond_store::wait::Class;
 use super::statements::moment;
 use super::table::{Columns, Ty, Virtual, n, s};
 use super::{files, stages, statements};
+use crate::counters::Counter;
 use crate::digests::Errors;
-use crate::registry::Counter;
 
 const PS: &str = "performance_schema";
 const ERRORS: &str = "events_errors_summary_global_by_error";

@@ -9,8 +9,8 @@ use millpond_sql::types::BaseType;
 use millpond_sql::value::{DateTime, Value};
 
 use super::table::{Columns, Context, Ty, Virtual, n, opt, s};
+use crate::counters::Counter;
 use crate::digests::{BUCKETS, Digests, Sums, Tally, bucket_ns, event_name, quantile};
-use crate::registry::Counter;
 
 const PS: &str = "performance_schema";
 /// Picoseconds, performance_schema's unit, in a nanosecond.

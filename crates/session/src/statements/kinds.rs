@@ -1,6 +1,6 @@
 //! What a session does about each kind of statement besides carrying it out: one row each.
 
-use crate::registry::Counter as C;
+use crate::counters::Counter as C;
 use crate::watch::StatementKind as W;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
