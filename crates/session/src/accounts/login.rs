@@ -14,13 +14,13 @@ use std::sync::Arc;
 
 use millpond_sql::env::now_us;
 use millpond_sql::error::{SqlError, SqlResult};
+use millpond_store::Engine;
 use sha2::{Digest, Sha256};
 
 use super::Accounts;
 use super::account::{Account, Lifetime, Plugin, Secure};
 use super::names::Name;
 use super::password::{self, Remembered};
-use crate::instance::Instance;
 use crate::registry::TlsFacts;
 
 /// Seconds of a day.
@@ -290,38 +290,33 @@ fn is_overdue(account: &Account, default_days: u64) -> bool {
     needed && days > 0 && now > account.changed.saturating_add(days.saturating_mul(DAY))
 }
 
-impl Instance {
-    /// The account that a client says it is.
-    pub fn candidate(&self, client: Client) -> Candidate {
-        self.0.accounts.candidate(client)
-    }
-
-    /// Lets a client in, or not: `right` is what came of its answers. `password`: the one it sent itself, if it did; `gave`: it had one to give.
+impl Accounts {
+    /// Lets a client in, or not: see [`Instance::admit`](crate::Instance::admit). `lifetime_days`: of passwords of accounts that say nothing of it; 0: for ever.
     pub fn admit(
         &self,
         candidate: Candidate,
         right: bool,
         password: Option<&[u8]>,
         gave: bool,
+        lifetime_days: u64,
     ) -> SqlResult<Admitted> {
-        let accounts = &self.0.accounts;
         let refusal = candidate.refusal(gave);
         let Some((name, account)) = candidate.account else {
             return Err(refusal);
         };
         let client = &candidate.client;
-        accounts.check_failures(&name, &account, client)?;
+        self.check_failures(&name, &account, client)?;
         if !right {
-            accounts.fail(&name, &account);
+            self.fail(&name, &account);
             return Err(refusal);
         }
         // It is not said which of the two was wrong.
         if !is_secure(&account.secure, client.tls.as_deref()) {
             return Err(refusal);
         }
-        accounts.forget_failures(&name);
+        self.forget_failures(&name);
         if let Some(password) = password {
-            accounts.remember(&name, &account.secret, password);
+            self.remember(&name, &account.secret, password);
         }
         let (user, host) = (&client.user, &client.host);
         if account.locked {
@@ -330,8 +325,7 @@ impl Instance {
                 format!("Access denied for user '{user}'@'{host}'. Account is locked."),
             ));
         }
-        let days = self.global_u64("default_password_lifetime").unwrap_or(0);
-        let must_change = account.expired || is_overdue(&account, days);
+        let must_change = account.expired || is_overdue(&account, lifetime_days);
         if must_change && !client.handles_expired {
             return Err(SqlError::new(
                 1862,
@@ -347,7 +341,7 @@ impl Instance {
 
     /// An account that anybody can log in as, for it has no password; `None`: there is none.
     pub fn open_account(&self) -> Option<String> {
-        let snapshot = self.0.accounts.snapshot();
+        let snapshot = self.snapshot();
         let open = |a: &Account| a.secret.is_empty() && a.plugin != Plugin::Socket && !a.locked;
         let mut accounts = snapshot.accounts.iter();
         let found = accounts.find(|(_, a)| open(a));
@@ -355,23 +349,22 @@ impl Instance {
     }
 
     /// Gives `root`@`localhost` a password, if nobody has changed accounts yet; whether it did.
-    pub fn init_root_password(&self, password: &str) -> SqlResult<bool> {
-        let accounts = &self.0.accounts;
-        let owner = self.0.engine.owner();
-        if accounts.are_kept() {
+    pub fn init_root_password(&self, engine: &Engine, password: &str) -> SqlResult<bool> {
+        let owner = engine.owner();
+        if self.are_kept() {
             return Ok(false);
         }
         let name = Name::new("root", "localhost");
         let secret = password::sha2(password.as_bytes());
         let secret = secret.map_err(|e| SqlError::new(1105, format!("no random bytes: {e}")))?;
-        accounts.change(&self.0.engine, &owner, |change| {
+        self.change(engine, &owner, |change| {
             if let Some(root) = change.get_mut(&name) {
                 root.secret.clone_from(&secret);
                 root.changed = now_us() / 1_000_000;
             }
             Ok(())
         })?;
-        accounts.remember(&name, &secret, password.as_bytes());
+        self.remember(&name, &secret, password.as_bytes());
         Ok(true)
     }
 }

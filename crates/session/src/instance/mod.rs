@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `data_file` | where the shared data file is |
 //! | `facts` | what virtual tables and system variables ask of a session |
+//! | `login` | letting clients in |
 //! | `start` | what variables are from the start |
 //! | `transport` | what secures connections |
 //!
@@ -23,6 +24,7 @@ use millpond_store::{DropAlgorithm, Engine, Options};
 
 mod data_file;
 mod facts;
+mod login;
 mod start;
 mod transport;
 
