@@ -392,7 +392,7 @@ fn decide(
             } else {
                 match of_expr(f, schema, conds, points, env)? {
                     Some(slot) => vec![slot],
-                    None => return Ok(all(p)),
+                    None => return Ok(all_parts(p)),
                 }
             };
             Ok(match p.method {
