@@ -259,10 +259,12 @@ fn errs_in(node: &Node) -> bool {
     }
 }
 
-/// Whether it sees other rows beside it.
+/// Whether it, or an operand of it, sees other rows beside it.
 fn is_windowed(node: &Node) -> bool {
     match node {
-        Node::Op(_, parts, _) => parts.iter().any(|p| p.contains("OVER (")),
+        Node::Op(_, parts, kids) => {
+            parts.iter().any(|p| p.contains("OVER (")) || kids.iter().any(is_windowed)
+        }
         _ => false,
     }
 }
