@@ -1,8 +1,10 @@
-//! What MySQL 8 and MariaDB 10.11 answer differently, and what MariaDB answers wrongly: `known.txt`, each with its reason.
+//! What MySQL 8 and MariaDB 10.11 answer differently, and what MariaDB answers wrongly: `known/`, each with its reason.
 //!
 //! A block begins with an aspect of `compare::Difference`, or `warning`: then it is about one warning (`level code text`), which is left
 //! out before answers are compared. Below it are patterns of what the statement, Millpond's answer (`here`) and MariaDB's (`there`) look
 //! like, as far as they matter, and the reason. In a pattern `*` is any text, and capitals are as good as small letters.
+
+use std::path::Path;
 
 use super::compare::{Answer, Difference, Warning};
 
@@ -19,7 +21,16 @@ struct Rule {
 pub struct Known(Vec<Rule>);
 
 impl Known {
-    pub fn parse(text: &str) -> Known {
+    /// All files of a folder.
+    pub fn read(folder: &Path) -> Known {
+        let entries = std::fs::read_dir(folder).expect("the known differences");
+        let mut paths: Vec<_> = entries.map(|e| e.expect("an entry").path()).collect();
+        paths.sort();
+        let text = |path| std::fs::read_to_string(path).expect("known differences");
+        Known::parse(&paths.iter().map(text).collect::<String>())
+    }
+
+    fn parse(text: &str) -> Known {
         let mut rules: Vec<Rule> = Vec::new();
         for line in text.lines() {
             if line.trim().is_empty() || line.starts_with('#') {

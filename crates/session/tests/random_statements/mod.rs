@@ -1,11 +1,12 @@
 //! Random statements of every sort, and programs, from a grammar (`grammar/`). A script begins in an empty database, makes tables and goes on
 //! with what the grammar has. In `cargo test` it runs twice, as plain statements and as prepared ones: both answer the same, and neither an
 //! internal error. With a peer (`scripts/random-statements`) each statement is to give MariaDB's rows, types, warnings and errors, but for what
-//! `known.txt` gives the reason of. What differs is reduced to a script of a few statements.
+//! `known/` gives the reason of. What differs is reduced to a script of a few statements.
 //!
 //! `MILLPOND_RANDOM_STATEMENTS` sets the number of statements (default 400), `MILLPOND_RANDOM_SEED` repeats a run, `MILLPOND_RANDOM_PEER` is a
 //! peer's URL, `MILLPOND_RANDOM_RULE` is the rule to begin with in the place of `statement`, `MILLPOND_RANDOM_ASPECT` is what differences to
-//! reduce (`rows`, `error 1690`), of each sort as many as `MILLPOND_RANDOM_REDUCED` says.
+//! reduce (`rows`, `error 1690`), of each sort as many as `MILLPOND_RANDOM_REDUCED` says. `MILLPOND_RANDOM_LIST` is a file to which each
+//! unknown difference is written as it was met.
 
 mod compare;
 mod grammar;
@@ -17,6 +18,8 @@ mod twins;
 mod world;
 
 use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use compare::Difference;
@@ -56,8 +59,7 @@ fn random_statements_agree() {
     println!("MILLPOND_RANDOM_SEED={seed} MILLPOND_RANDOM_STATEMENTS={count}");
     let start = std::env::var("MILLPOND_RANDOM_RULE").unwrap_or("statement".into());
     let grammar = Grammar::read(&folder().join("grammar"));
-    let text = std::fs::read_to_string(folder().join("known.txt")).expect("the known differences");
-    let known = Known::parse(&text);
+    let known = Known::read(&folder().join("known"));
     let mut twins = Twins::new();
     let mut tally = Tally::default();
     let mut script = 0;
@@ -149,6 +151,9 @@ fn report(
     let seen = tally.sorts.entry(sort.clone()).or_default();
     *seen += 1;
     let wanted = std::env::var("MILLPOND_RANDOM_ASPECT").unwrap_or_default();
+    if sort.starts_with(&wanted) {
+        list(&sort, script, difference);
+    }
     if *seen > env("MILLPOND_RANDOM_REDUCED", REDUCED) || !sort.starts_with(&wanted) {
         return;
     }
@@ -179,6 +184,22 @@ fn report(
         println!("{};", statement.sql().trim());
     }
     println!("-- here  {}\n-- there {}", last.here, last.there);
+}
+
+/// Adds a difference to the file of `MILLPOND_RANDOM_LIST`.
+fn list(sort: &str, script: &[Text], difference: &Difference) {
+    let Some(path) = std::env::var_os("MILLPOND_RANDOM_LIST") else {
+        return;
+    };
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    let sql = script.last().expect("a statement").sql();
+    let (here, there) = (&difference.here, &difference.there);
+    let entry = format!(
+        "{sort}\n  {}\n  -- here  {here}\n  -- there {there}\n",
+        sql.trim()
+    );
+    let written = file.and_then(|mut f| f.write_all(entry.as_bytes()));
+    written.expect("a list of differences");
 }
 
 /// What differences are counted by: the aspect, of errors and warnings which, and of types which.
