@@ -1,7 +1,7 @@
-//! What MySQL 8 and MariaDB 10.11 answer differently, and what MariaDB answers wrongly: `known/`, each with its reason.
+//! What Millpond answers otherwise than MySQL, on purpose or where MySQL's answer is of chance: `known/`, each with its reason.
 //!
 //! A block begins with an aspect of `compare::Difference`, or `warning`: then it is about one warning (`level code text`), which is left
-//! out before answers are compared. Below it are patterns of what the statement, Millpond's answer (`here`) and MariaDB's (`there`) look
+//! out before answers are compared. Below it are patterns of what the statement, Millpond's answer (`here`) and MySQL's (`there`) look
 //! like, as far as they matter, and the reason. In a pattern `*` is any text, and capitals are as good as small letters.
 
 use std::path::Path;

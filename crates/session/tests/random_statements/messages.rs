@@ -1,5 +1,7 @@
 //! Texts of errors and warnings without what MariaDB only words otherwise.
 
+use super::compare::Answer;
+
 /// What is said otherwise, and how it is compared.
 const SAME: &[(&str, &str)] = &[
     ("utf8mb4_uca1400_nopad_ai_ci", "utf8mb4_0900_ai_ci"),
@@ -28,7 +30,7 @@ const SAME: &[(&str, &str)] = &[
 ];
 
 /// The text in the form that is compared: names without their table's and database's, one sort of quotes.
-pub fn plain(text: &str) -> String {
+fn plain(text: &str) -> String {
     let mut text = text.replace('`', "'").replace("'.'", ".");
     for (theirs, ours) in SAME {
         text = text.replace(theirs, ours);
@@ -70,13 +72,31 @@ const CODES: &[(&str, &str)] = &[
 ];
 
 /// The code in MySQL's numbers.
-pub fn same_code(code: &str) -> &str {
+fn same_code(code: &str) -> &str {
     let found = CODES.iter().find(|(theirs, _)| *theirs == code);
     found.map_or(code, |(_, ours)| ours)
 }
 
+/// MariaDB's answer in the words of MySQL's.
+pub fn in_our_words(answer: &mut Answer) {
+    for (_, code, text) in &mut answer.warnings {
+        *code = same_code(code).to_string();
+        *text = plain(text);
+    }
+    match &mut answer.outcome {
+        Err(f) => f.code = same_code(&f.code.to_string()).parse().expect("a number"),
+        Ok(o) => {
+            for cell in o.rows.iter_mut().flatten().flatten() {
+                if let Some(name) = collation_here(cell) {
+                    *cell = name.into();
+                }
+            }
+        }
+    }
+}
+
 /// Our name of a collation that MariaDB calls otherwise.
-pub fn collation_here(name: &[u8]) -> Option<&'static str> {
+fn collation_here(name: &[u8]) -> Option<&'static str> {
     match name {
         b"utf8mb4_uca1400_nopad_ai_ci" => Some("utf8mb4_0900_ai_ci"),
         b"utf8mb4_nopad_bin" => Some("utf8mb4_0900_bin"),

@@ -1,10 +1,10 @@
 //! Random statements of every sort, and programs, from a grammar (`grammar/`). A script begins in an empty database, makes tables and goes on
 //! with what the grammar has. In `cargo test` it runs twice, as plain statements and as prepared ones: both answer the same, and neither an
-//! internal error. With a peer (`scripts/random-statements`) each statement is to give MariaDB's rows, types, warnings and errors, but for what
-//! `known/` gives the reason of. What differs is reduced to a script of a few statements.
+//! internal error. With a peer (`scripts/random-statements`) each statement is to give MySQL's rows, types, warnings and errors, but for what
+//! `known/` gives the reason of. What differs is reduced to a script of a few statements. MariaDB is asked too, and counted.
 //!
-//! `MILLPOND_RANDOM_STATEMENTS` sets the number of statements (default 400), `MILLPOND_RANDOM_SEED` repeats a run, `MILLPOND_RANDOM_PEER` is a
-//! peer's URL, `MILLPOND_RANDOM_RULE` is the rule to begin with in the place of `statement`, `MILLPOND_RANDOM_ASPECT` is what differences to
+//! `MILLPOND_RANDOM_STATEMENTS` sets the number of statements (default 400), `MILLPOND_RANDOM_SEED` repeats a run, `MILLPOND_RANDOM_PEER` is
+//! MySQL's URL, `MILLPOND_RANDOM_SECOND` MariaDB's, `MILLPOND_RANDOM_RULE` is the rule to begin with in the place of `statement`, `MILLPOND_RANDOM_ASPECT` is what differences to
 //! reduce (`rows`, `error 1690`), of each sort as many as `MILLPOND_RANDOM_REDUCED` says. `MILLPOND_RANDOM_LIST` is a file to which each
 //! unknown difference is written as it was met.
 
@@ -26,7 +26,7 @@ use compare::Difference;
 use grammar::Grammar;
 use known::Known;
 use text::Text;
-use twins::Twins;
+use twins::{Twins, Verdict};
 use world::World;
 
 use crate::env;
@@ -49,6 +49,9 @@ struct Tally {
     failed: u64,
     different: u64,
     known: u64,
+    /// Statements that MariaDB was asked too, and answered the same.
+    second: u64,
+    as_second: u64,
     sorts: BTreeMap<String, u64>,
 }
 
@@ -72,6 +75,10 @@ fn random_statements_agree() {
         "{} statements, {} of them errors: {} differ, {} as they should",
         tally.statements, tally.failed, tally.different, tally.known
     );
+    if tally.second > 0 {
+        let (same, of) = (tally.as_second, tally.second);
+        println!("{same} of {of} that MariaDB was asked too give its answer");
+    }
     for (sort, n) in &tally.sorts {
         println!("{n:6} {sort}");
     }
@@ -102,9 +109,15 @@ fn one_script(
     while let Some(&rule) = rules.peek() {
         let statement = world.statement(rule);
         let sql = statement.sql();
-        let (failed, difference) = twins.run(&sql, known);
+        let Verdict {
+            failed,
+            difference,
+            as_mariadb,
+        } = twins.run(&sql, known);
         tally.statements += 1;
         tally.failed += u64::from(failed);
+        tally.second += u64::from(as_mariadb.is_some());
+        tally.as_second += u64::from(as_mariadb == Some(true));
         before.push(statement);
         // Some definitions are wrong ones: without tables there is little to do.
         attempts = if failed && rule.starts_with("table_") {
@@ -163,11 +176,16 @@ fn report(
         twins.begin();
         let (end, start) = script.split_last().expect("a statement");
         // What parted the two before is another difference.
-        let parted = |s: &Text| twins.run(&s.sql(), known).1.is_some_and(|(d, _)| d.deep());
+        let parted = |s: &Text| {
+            twins
+                .run(&s.sql(), known)
+                .difference
+                .is_some_and(|(d, _)| d.deep())
+        };
         if start.iter().any(parted) {
             return false;
         }
-        match twins.run(&end.sql(), known).1 {
+        match twins.run(&end.sql(), known).difference {
             Some((d, false)) if self::sort(&d) == sort => {
                 last = d;
                 true

@@ -1,7 +1,9 @@
-//! The two that are to answer the same: Millpond and a peer, or Millpond twice, where the second prepares what it is asked.
+//! Those that are to answer the same: Millpond and MySQL, or Millpond twice, where the second prepares what it is asked. MariaDB is asked
+//! besides, to count where it answers otherwise.
 
-use super::compare::{Difference, ask, difference};
+use super::compare::{Answer, Difference, ask, difference};
 use super::known::Known;
+use super::messages::in_our_words;
 use crate::engine::{Embedded, Engine, Failure, Outcome, Peer};
 use crate::support::TestDb;
 
@@ -24,8 +26,21 @@ pub struct Twins {
     here: TestDb,
     /// Where the statements are prepared.
     prepared: TestDb,
+    /// MySQL's URL, and MariaDB's.
     peer: Option<String>,
+    second: Option<String>,
     pair: Option<(Box<dyn Engine>, Box<dyn Engine>)>,
+    /// MariaDB, until its database differs.
+    mariadb: Option<Box<dyn Engine>>,
+}
+
+/// What a statement came to.
+pub struct Verdict {
+    pub failed: bool,
+    /// From MySQL's answer, and whether a rule explains it.
+    pub difference: Option<(Difference, bool)>,
+    /// Whether MariaDB answers as Millpond does; `None` if it wasn't asked.
+    pub as_mariadb: Option<bool>,
 }
 
 impl Twins {
@@ -34,21 +49,25 @@ impl Twins {
             here: TestDb::new(),
             prepared: TestDb::new(),
             peer: std::env::var("MILLPOND_RANDOM_PEER").ok(),
+            second: std::env::var("MILLPOND_RANDOM_SECOND").ok(),
             pair: None,
+            mariadb: None,
         }
     }
 
     /// New sessions in an empty database.
     pub fn begin(&mut self) {
         // The sessions before first, with their locks.
-        self.pair = None;
+        (self.pair, self.mariadb) = (None, None);
         let here: Box<dyn Engine> = Box::new(Embedded::connect(&self.here));
         let there: Box<dyn Engine> = match &self.peer {
             Some(url) => Box::new(Peer::connect(url)),
             None => Box::new(Preparing(Embedded::connect(&self.prepared))),
         };
         let mut pair = (here, there);
-        for engine in [&mut pair.0, &mut pair.1] {
+        let second = self.second.as_deref();
+        let mut mariadb = second.map(|url| Box::new(Peer::connect(url)) as Box<dyn Engine>);
+        for engine in [&mut pair.0, &mut pair.1].into_iter().chain(&mut mariadb) {
             for sql in [
                 format!("DROP DATABASE IF EXISTS {DATABASE}"),
                 format!("CREATE DATABASE {DATABASE} COLLATE utf8mb4_0900_ai_ci"),
@@ -56,13 +75,14 @@ impl Twins {
             ] {
                 engine.run(&sql).unwrap_or_else(|e| panic!("{sql}: {e:?}"));
             }
-            // Not both have all.
+            // Not all have all.
             SETTINGS.iter().for_each(|sql| drop(engine.run(sql)));
         }
-        if self.peer.is_some() {
-            pair.1.run(ROUNDS).expect("a mode");
+        if let Some(engine) = &mut mariadb {
+            engine.run(ROUNDS).expect("a mode");
         }
         self.pair = Some(pair);
+        self.mariadb = mariadb;
     }
 
     /// Another session on Millpond, whose questions leave no trace in the one under test.
@@ -74,31 +94,52 @@ impl Twins {
         observer
     }
 
-    /// Runs a statement on both. Gives whether it failed, and a difference with whether that is known.
-    pub fn run(&mut self, sql: &str, known: &Known) -> (bool, Option<(Difference, bool)>) {
-        let peer = self.peer.is_some();
+    /// Runs a statement on all.
+    pub fn run(&mut self, sql: &str, known: &Known) -> Verdict {
         let (here_engine, there_engine) = self.pair.as_mut().expect("begun");
-        let [mut here, mut there] = ask([&mut **here_engine, &mut **there_engine], sql);
+        let mut engines: Vec<&mut dyn Engine> = vec![&mut **here_engine, &mut **there_engine];
+        engines.extend(self.mariadb.iter_mut().map(|e| &mut **e as &mut dyn Engine));
+        let mut answers = ask(engines, sql).into_iter();
+        let (mut here, mut there) = (answers.next().expect("one"), answers.next().expect("two"));
         if let Err(f) = &here.outcome {
             assert!(![1105, 1815].contains(&f.code), "{sql}: {f:?}");
-        }
-        if peer && sql.starts_with("SET sql_mode") {
-            there_engine.run(ROUNDS).expect("a mode");
         }
         if std::env::var_os("MILLPOND_RANDOM_SHOW").is_some() {
             let error = here.outcome.as_ref().err();
             let error = error.map(|e| format!("-- {} {}", e.code, e.message));
             println!("{sql};\n{}", error.unwrap_or_default());
         }
-        if peer {
+        let as_mariadb = answers.next().map(|a| self.as_mariadb(sql, &here, a));
+        if self.peer.is_some() {
             known.leave_out(sql, &mut here, &mut there);
         }
-        let difference = difference(&here, &there);
-        let judged = difference.map(|d| {
-            let is_known = peer && known.is(sql, &d);
+        let difference = difference(&here, &there).map(|d| {
+            let is_known = self.peer.is_some() && known.is(sql, &d);
             (d, is_known)
         });
-        (here.outcome.is_err(), judged)
+        Verdict {
+            failed: here.outcome.is_err(),
+            difference,
+            as_mariadb,
+        }
+    }
+
+    /// Whether MariaDB answers the same. Where its database is another one from now on it is asked no more.
+    fn as_mariadb(&mut self, sql: &str, here: &Answer, mut there: Answer) -> bool {
+        if sql.starts_with("SET sql_mode")
+            && let Some(engine) = &mut self.mariadb
+        {
+            engine.run(ROUNDS).expect("a mode");
+        }
+        let mut here = here.clone();
+        in_our_words(&mut here);
+        in_our_words(&mut there);
+        let difference = difference(&here, &there);
+        let reads = ["SELECT", "SHOW", "DO "].iter().any(|w| sql.starts_with(w));
+        if !reads && difference.as_ref().is_some_and(Difference::deep) {
+            self.mariadb = None;
+        }
+        difference.is_none()
     }
 }
 
