@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::Value;
 use super::assign::printable;
 use super::env::ConversionEnv;
+use super::time::Time;
+use super::{Value, parse_time};
 use crate::error::SqlResult;
 use crate::types::Charset;
 
@@ -25,6 +26,26 @@ pub fn number_of_text(b: &[u8], session: &ConversionEnv) -> SqlResult<f64> {
         truncated(session, "DOUBLE", &Value::Bytes(Cow::Borrowed(b)))?;
     }
     Ok(v)
+}
+
+/// The time that a value is; of a text or a number that is none, or beyond the greatest one, it is complained. A text beyond it is the
+/// greatest time, a number none.
+pub fn read_time(value: &Value<'_>, session: &ConversionEnv) -> SqlResult<Option<Time>> {
+    let parsed = match value {
+        Value::Bytes(b) => parse_time::parse_time(b),
+        number if number.is_number() => number.number_as_time().filter(|p| !p.clamped),
+        other => {
+            let time = other.to_time();
+            if time.is_none() {
+                truncated(session, "time", value)?;
+            }
+            return Ok(time);
+        }
+    };
+    if parsed.is_none_or(|p| p.trailing || p.clamped) {
+        truncated(session, "time", value)?;
+    }
+    Ok(parsed.map(|p| p.value))
 }
 
 /// What error and warning 1300 say of bytes that are no UTF-8.

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use super::parse_time::{self, ParsedTime};
 use super::time::{Date, DateTime, MICROS, Time};
-use super::{Decimal, Value, parse_time, text};
+use super::{Decimal, Value, text};
 use crate::types::{Category, Collation};
 
 /// The double at the start of a text, and how many bytes belong to it (0: none).
@@ -260,15 +261,19 @@ impl<'a> Value<'a> {
             Value::Date(_) => Some(Time::default()),
             Value::DateTime(d) => Some(d.time()),
             Value::Bytes(b) => parse_time::parse_time(b).map(|p| p.value),
-            Value::Int(_) | Value::UInt(_) => {
-                parse_time::time_from_number(self.to_i64(), 0).map(|p| p.value)
-            }
-            Value::Double(_) | Value::Decimal(_) => {
-                let (whole, micro) = split_micros(self.to_decimal())?;
-                parse_time::time_from_number(whole, micro).map(|p| p.value)
+            Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_) => {
+                self.number_as_time().map(|p| p.value)
             }
             Value::Json(j) => j.to_sql(Category::Temporal).ok()?.to_time(),
         }
+    }
+    /// A number read as a TIME, and what of it was lost; `None` if it is none.
+    pub(super) fn number_as_time(&self) -> Option<ParsedTime> {
+        let (whole, micro) = match self {
+            Value::Int(_) | Value::UInt(_) => (self.to_i64(), 0),
+            _ => split_micros(self.to_decimal())?,
+        };
+        parse_time::time_from_number(whole, micro)
     }
 
     /// Compares as MySQL's `=`, `<`... do, whatever the types; `None` if either is NULL. `collation` is for string against

@@ -335,8 +335,23 @@ fn time_of(negative: bool, hours: i64, minute: i64, second: i64, micro: i64) -> 
     Time::clamped(if negative { -m } else { m })
 }
 
+/// Why a text is no time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoTime {
+    /// It doesn't look like one.
+    Unreadable,
+    /// Its minutes or seconds are beyond 59.
+    BeyondClock,
+}
+
 /// Reads a TIME: `[-][D ]hh:mm[:ss[.frac]]`, `hhmmss`, or a datetime's time; `None` if it is none.
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
+    read_time(text).ok()
+}
+
+/// As [`parse_time`], with the reason if it is none.
+pub fn read_time(text: &[u8]) -> Result<ParsedTime, NoTime> {
+    use NoTime::Unreadable;
     let mut s = text.trim_ascii();
     let negative = s.first() == Some(&b'-');
     if negative {
@@ -350,8 +365,8 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
                 && is_delimiter(s[run])
                 && (s[run] != b':' && s[run] != b'.' || has_clock(s))))
     {
-        let d = parse_datetime(s)?;
-        return Some(ParsedTime {
+        let d = parse_datetime(s).ok_or(Unreadable)?;
+        return Ok(ParsedTime {
             value: d.value.time(),
             clamped: false,
             trailing: d.trailing,
@@ -359,7 +374,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         });
     }
     if run == 0 && s.first() != Some(&b'.') {
-        return None;
+        return Err(Unreadable);
     }
     let number = |s: &[u8]| {
         s.iter()
@@ -379,7 +394,7 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     };
     if i < s.len() && s[i] == b':' {
         hours = first;
-        minute = two(&mut i)?;
+        minute = two(&mut i).ok_or(Unreadable)?;
         second = two(&mut i).unwrap_or(0);
     } else if i + 1 < s.len() && s[i] == b' ' && s[i + 1].is_ascii_digit() {
         i += 1;
@@ -400,10 +415,10 @@ pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
         i += 1 + n;
     }
     if minute > 59 || second > 59 {
-        return None;
+        return Err(NoTime::BeyondClock);
     }
     let (value, clamped) = time_of(negative, hours, minute, second, micro);
-    Some(ParsedTime {
+    Ok(ParsedTime {
         value,
         clamped,
         trailing: i < s.len(),
@@ -519,7 +534,8 @@ mod tests {
             text::write_time(p.value, 0, &mut out);
             assert_eq!(String::from_utf8(out).unwrap(), want, "{s}");
         }
-        assert_eq!(parse_time(b"10:61:00"), None);
-        assert_eq!(parse_time(b"x"), None);
+        assert_eq!(read_time(b"10:61:00"), Err(NoTime::BeyondClock));
+        assert_eq!(read_time(b"-105960"), Err(NoTime::BeyondClock));
+        assert_eq!(read_time(b"x"), Err(NoTime::Unreadable));
     }
 }

@@ -10,7 +10,7 @@ use crate::expr::operators::number;
 use crate::expr::{EvalContext, Expr, ExprKind};
 use crate::types::Collation;
 use crate::value::convert::exact_integer;
-use crate::value::{Date, DateTime, Decimal, Time, Value, member_number, truncated};
+use crate::value::{Date, DateTime, Decimal, Time, Value, member_number, read_time, truncated};
 
 /// Computes a call.
 pub(super) type Eval = for<'r, 'c, 'a> fn(&'r Call<'c, 'a>) -> Computed<'a>;
@@ -121,12 +121,7 @@ impl<'a> Call<'_, 'a> {
         if d.exists() { Ok(d) } else { Err(Exit::Null) }
     }
     pub(super) fn time(&self, i: usize) -> Result<Time, Exit> {
-        let v = self.value(i)?;
-        let Some(t) = v.to_time() else {
-            truncated(self.cx.session, "time", &v)?;
-            return Err(Exit::Null);
-        };
-        Ok(t)
+        read_time(&self.value(i)?, self.cx.session)?.ok_or(Exit::Null)
     }
     /// NULL with warning 1301 if a result of that many bytes is too long to be made.
     #[inline]

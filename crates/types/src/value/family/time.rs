@@ -1,10 +1,11 @@
 //! TIME.
 
+use super::super::Value;
 use super::super::assign::{StoreContext, Target};
-use super::super::cast::truncated;
+use super::super::cast::read_time;
 use super::super::env::ConversionEnv;
+use super::super::parse_time::{self, NoTime};
 use super::super::time::{Time, fitted_micros, truncate_micros};
-use super::super::{Value, parse_time};
 use super::Lookup;
 use crate::error::SqlResult;
 use crate::types::{BaseType, SqlType};
@@ -16,19 +17,24 @@ pub(super) fn assign<'a>(
 ) -> SqlResult<Value<'a>> {
     let parsed = match &value {
         Value::Bytes(b) => {
-            let p = parse_time::parse_time(b);
-            if let Some(p) = p {
-                if p.trailing {
-                    cx.no_time("time", &value, column, false)?;
+            let p = match parse_time::read_time(b) {
+                Ok(p) => p,
+                Err(why) => {
+                    let read = why == NoTime::BeyondClock;
+                    cx.no_time("time", &value, column, read)?;
+                    return Ok(Value::Time(Time::default()));
                 }
-                if p.clamped {
-                    cx.no_time("time", &value, column, true)?;
-                }
-                if p.dated {
-                    cx.note_truncated(column);
-                }
+            };
+            if p.trailing {
+                cx.no_time("time", &value, column, false)?;
             }
-            p.map(|p| p.value)
+            if p.clamped {
+                cx.no_time("time", &value, column, true)?;
+            }
+            if p.dated {
+                cx.note_truncated(column);
+            }
+            Some(p.value)
         }
         Value::DateTime(d) => {
             // Its date is lost.
@@ -43,10 +49,16 @@ pub(super) fn assign<'a>(
             }
             Some(Time::default())
         }
-        Value::Int(_) | Value::UInt(_) => {
-            let p = parse_time::time_from_number(value.to_i64(), 0);
-            if p.as_ref().is_some_and(|p| p.dated) {
-                cx.note_truncated(column);
+        number if number.is_number() => {
+            let p = number.number_as_time();
+            match p {
+                Some(p) if p.clamped => cx.no_time("time", &value, column, true)?,
+                Some(p) if p.dated => cx.note_truncated(column),
+                Some(_) => {}
+                None => {
+                    cx.no_time("time", &value, column, true)?;
+                    return Ok(Value::Time(nearest(number)));
+                }
             }
             p.map(|p| p.value)
         }
@@ -67,20 +79,28 @@ pub(super) fn assign<'a>(
     Ok(Value::Time(t))
 }
 
+/// What is stored of a number that is no time: the greatest or the least one beyond them, else zero.
+fn nearest(number: &Value<'_>) -> Time {
+    /// `hhmmss` of the greatest time.
+    const LAST: f64 = 8_385_959.0;
+    let n = number.to_f64();
+    match n.abs() > LAST {
+        true => Time::clamped(if n < 0.0 { i64::MIN } else { i64::MAX }).0,
+        false => Time::default(),
+    }
+}
+
 pub(super) fn cast<'a>(
     value: Value<'a>,
     ty: &SqlType,
     session: &ConversionEnv,
 ) -> SqlResult<Value<'a>> {
-    Ok(match value.to_time() {
+    Ok(match read_time(&value, session)? {
         Some(t) => {
             let micros = fitted_micros(t.micros, ty.decimals, session.sql_mode.get());
             Value::Time(Time::clamped(micros).0)
         }
-        None => {
-            truncated(session, "time", &value)?;
-            Value::Null
-        }
+        None => Value::Null,
     })
 }
 
