@@ -46,7 +46,7 @@ pub(super) fn assign<'a>(
     if d.abs() > max || beyond {
         cx.out_of_range(column)?;
         d = if d.is_negative() { max.negated() } else { max };
-    } else if d != exact && !matches!(value, Value::Double(_)) {
+    } else if d != exact || matches!(value, Value::Double(v) if exact.to_f64() != v) {
         cx.note_truncated(column);
     }
     Ok(Value::Decimal(d))
