@@ -213,8 +213,18 @@ impl Expr {
                 let b = args[1].shown(cx)?;
                 Ok(match compare(&a, &b, *collation, cx)? {
                     Some(o) => Some(op.holds(o)),
-                    None if *op == super::CompareOp::NullSafeEq => Some(a.is_null() && b.is_null()),
-                    None => None,
+                    None => {
+                        // What is no number is read as one before the other is known to be NULL.
+                        if let Value::Bytes(text) = &a
+                            && args[1].ty.is_numeric()
+                            && !args[0].ty.is_enumerated()
+                            && !matches!(args[0].kind, K::BitString(_))
+                        {
+                            number_of_text(text, cx.session)?;
+                        }
+                        let equal = || a.is_null() && b.is_null();
+                        (*op == super::CompareOp::NullSafeEq).then(equal)
+                    }
                 })
             }
             K::And(all) => {

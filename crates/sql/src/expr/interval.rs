@@ -254,8 +254,8 @@ fn check_amount(v: &Value<'_>, unit: IntervalUnit, cx: &EvalContext<'_>) -> SqlR
     Ok(())
 }
 
-fn overflow(cx: &EvalContext<'_>, function: &str) -> SqlResult<Value<'static>> {
-    let m = format!("Datetime function: {function} field overflow");
+fn overflow(cx: &EvalContext<'_>) -> SqlResult<Value<'static>> {
+    let m = "Datetime function: datetime field overflow";
     cx.session.complain(1441, m)?;
     Ok(Value::Null)
 }
@@ -304,7 +304,7 @@ pub(super) fn date_add<'a>(
         return Ok(Value::Null);
     }
     let Some(step) = interval(&n, unit) else {
-        return overflow(cx, "date_add");
+        return overflow(cx);
     };
     let sign = if minus { -1 } else { 1 };
     if let Value::Time(t) = v {
@@ -335,7 +335,7 @@ pub(super) fn date_add<'a>(
         Interval::Micros(m) => m.checked_mul(sign).and_then(|m| d.add_micros(m)),
     };
     let Some(moved) = moved else {
-        return overflow(cx, "date_add");
+        return overflow(cx);
     };
     let as_date = is_date && unit.is_date();
     Ok(if ty.is_string() {

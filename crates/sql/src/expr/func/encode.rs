@@ -62,7 +62,11 @@ fn sha2<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         0 | 256 => lower_hex(&sha2::Sha256::digest(&*s)),
         384 => lower_hex(&sha2::Sha384::digest(&*s)),
         512 => lower_hex(&sha2::Sha512::digest(&*s)),
-        _ => return Err(Exit::Null),
+        _ => {
+            let m = "Incorrect parameters in the call to native function 'sha2'";
+            c.cx.session.warn(1583, m);
+            return Err(Exit::Null);
+        }
     })
 }
 
