@@ -92,6 +92,11 @@ impl<'w> RowWriter<'w> {
             return self.compute_default(env, row, column);
         }
         let v = value::default_value(definition, &self.conversion(env))?;
+        if self.has_none(column) && !definition.auto_increment {
+            // The type's zero, even where the mode forbids it.
+            row.put(column, v);
+            return Ok(());
+        }
         self.set(env, row, column, v)
     }
 
