@@ -56,7 +56,17 @@ fn is_dated(text: &[u8]) -> bool {
 }
 
 fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let (a, b) = (c.value(0)?, c.value(1)?);
+    let dated = |i: usize| c.args[i].ty.is_temporal() && c.args[i].ty.base != BaseType::Time;
+    let (a, b) = match (c.value(0)?, c.value(1)) {
+        (a, Ok(b)) => (a, b),
+        (_, Err(null)) => {
+            // The first is read before the second is known to be NULL.
+            if !dated(0) && !dated(1) {
+                c.time(0)?;
+            }
+            return Err(null);
+        }
+    };
     let has_date = |v: &Value<'_>| match v {
         Value::Date(_) | Value::DateTime(_) => true,
         // More digits than a time has.
@@ -79,6 +89,10 @@ fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         return Err(Exit::Null);
     }
     if has_date(&a) != has_date(&b) {
+        if !days(&a) && !days(&b) {
+            c.time(0)?;
+            c.time(1)?;
+        }
         return Err(Exit::Null);
     }
     if has_date(&a) {
