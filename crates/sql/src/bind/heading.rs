@@ -1,24 +1,24 @@
-//! Headings of select items without an alias: their source text.
+//! Headings of select items without an alias: their source text, of texts what they say.
+
+use std::borrow::Cow;
 
 use millpond_syntax::Span;
 use millpond_syntax::lexer::{LexMode, Lexer, TokenKind};
 
 use super::scope::Binder;
-use crate::expr::bind::odbc_text;
+use crate::expr::bind::{Scope, odbc_text, read_in};
 use crate::parse::ast;
+use crate::types::Collation;
 
 impl Binder<'_, '_> {
     /// The heading of an item without an alias: its source text. A text's is what it says, and of several in a row what the
-    /// first one says; parentheses around a literal are no part of it.
+    /// first one says, without what comes before its first visible character; parentheses around a literal are no part of it.
     pub fn heading(&self, e: &ast::Expr, source: Span) -> String {
         if let Some(name) = name_const(e) {
             return name;
         }
-        if let ast::ExprKind::Literal(l) = &e.kind
-            && let ast::Literal::Text(text, first) = &**l
-        {
-            let first = first.and_then(|n| text.get(..n as usize));
-            return first.unwrap_or(text).to_string();
+        if let Some(text) = self.said(e) {
+            return text.trim_start_matches(|c| c <= ' ' || c == '\x7f').into();
         }
         if let ast::ExprKind::Odbc(parts) = &e.kind
             && let Some(text) = odbc_text(&parts.0, &parts.1, self)
@@ -38,6 +38,32 @@ impl Binder<'_, '_> {
         }
         let mode = crate::parse::lex_mode(self.cx.env.sql_mode.get());
         opened(self.text, source, mode)
+    }
+
+    /// What a text says, the first of several in a row.
+    fn said<'e>(&self, e: &'e ast::Expr) -> Option<Cow<'e, str>> {
+        match &e.kind {
+            ast::ExprKind::Literal(l) => first_text(l).map(Cow::Borrowed),
+            ast::ExprKind::Introduced(l) => {
+                let collation = Collation::of_charset(l.charset.as_str()).ok()?;
+                let text = first_text(&l.literal)?;
+                let sent = self.client().encoded(text.as_bytes()).into_owned();
+                let bytes = read_in(sent, collation).ok()?;
+                Some(String::from_utf8_lossy(&bytes).into_owned().into())
+            }
+            _ => None,
+        }
+    }
+}
+
+fn first_text(l: &ast::Literal) -> Option<&str> {
+    match l {
+        ast::Literal::Text(text, first) => {
+            let first = first.and_then(|n| text.get(..n as usize));
+            Some(first.unwrap_or(text))
+        }
+        ast::Literal::National(text) => Some(text),
+        _ => None,
     }
 }
 

@@ -34,7 +34,11 @@ pub(super) fn literal(l: &ast::Literal, scope: &mut dyn Scope) -> SqlResult<Expr
 /// A whole number.
 pub(super) fn int(n: u64) -> SqlResult<Expr> {
     let Ok(v) = i64::try_from(n) else {
-        return Ok(Expr::literal(Value::UInt(n), SqlType::ubigint()));
+        let ty = SqlType {
+            length: n.ilog10() + 1,
+            ..SqlType::ubigint()
+        };
+        return Ok(Expr::literal(Value::UInt(n), ty));
     };
     let ty = SqlType {
         length: n.checked_ilog10().unwrap_or(0) + 1,
@@ -88,7 +92,10 @@ pub(super) fn number(digits: &str) -> SqlResult<Expr> {
             length: digits.len() as u32,
             ..SqlType::bigint()
         },
-        Value::UInt(_) => SqlType::ubigint(),
+        Value::UInt(_) => SqlType {
+            length: digits.len() as u32,
+            ..SqlType::ubigint()
+        },
         Value::Double(_) => SqlType::double(),
         v => type_of(v, Collation::Binary),
     };
@@ -133,6 +140,11 @@ pub(crate) fn introduced_text(
         L::Text(s, _) | L::National(s) => client.encoded(s.as_bytes()).into_owned(),
         other => return Err(SqlError::unsupported(other)),
     };
+    read_in(sent, collation)
+}
+
+/// What bytes are in a collation's character set: UTF-8, or bytes. Error 1300 for bytes that mean nothing.
+pub(crate) fn read_in(sent: Vec<u8>, collation: Collation) -> SqlResult<Vec<u8>> {
     let charset = collation.character_set();
     if collation == Collation::Binary {
         return Ok(sent);

@@ -33,7 +33,7 @@ pub(super) use coercion::collation_of;
 pub(crate) use comparisons::{as_number, assigned_bits, compare};
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
 pub use condition::is_condition;
-pub(crate) use literal::{bytes_of_bits, introduced_text, odbc_text};
+pub(crate) use literal::{bytes_of_bits, introduced_text, odbc_text, read_in};
 pub(crate) use names::as_read;
 pub use names::{is_of, type_of, unknown_column};
 pub(crate) use operators::arithmetic;
