@@ -9,8 +9,9 @@ use super::{EvalContext, Expr, func};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::row::{encode_sort_value, values_of};
-use crate::types::derive::double;
+use crate::types::derive::{double, exact_digits};
 use crate::types::{BaseType, Collation, SqlType};
+use crate::value::decimal::MAX_SCALE;
 use crate::value::json::{self, Json};
 use crate::value::{Decimal, Value, conform};
 
@@ -73,23 +74,14 @@ pub(super) fn result_type(
     collation: Collation,
     increment: u8,
 ) -> SqlType {
-    let exact =
-        |t: &SqlType| t.is_integer() || t.base == BaseType::Decimal || t.base == BaseType::Null;
-    let scale = |t: &SqlType| {
-        if t.base == BaseType::Decimal {
-            t.decimals
-        } else {
-            0
-        }
-    };
     let approximate = |t: &SqlType| matches!(t.base, BaseType::Float | BaseType::Double);
     match (kind, args.first().map(|a| &a.ty)) {
-        (K::Sum, Some(t)) if exact(t) => {
-            SqlType::decimal(t.integer_digits() + 22 + scale(t) as u32, scale(t))
+        (K::Sum, Some(t)) if let Some((whole, scale)) = exact_digits(t) => {
+            SqlType::decimal(whole + 22 + u32::from(scale), scale)
         }
-        (K::Avg, Some(t)) if exact(t) => {
-            let s = scale(t) + increment;
-            SqlType::decimal(t.integer_digits() + s as u32, s)
+        (K::Avg, Some(t)) if let Some((whole, scale)) = exact_digits(t) => {
+            let scale = (scale + increment).min(MAX_SCALE);
+            SqlType::decimal(whole + u32::from(scale), scale)
         }
         (K::Sum, Some(t)) if approximate(t) => double(t.decimals),
         (K::Avg, Some(t)) if approximate(t) => double(t.decimals + increment),
@@ -629,10 +621,11 @@ impl Accumulator {
             State::Count(n) => Value::Int(*n),
             State::Sum(_, 0) => Value::Null,
             State::Sum(sum, n) => {
+                // Beyond a DOUBLE's range it is its end, as it would be in a column.
                 let v = match (spec.kind, &*sum) {
-                    (K::Sum, Sum::Double(v)) => Value::Double(*v),
+                    (K::Sum, Sum::Double(v)) => Value::Double(v.clamp(f64::MIN, f64::MAX)),
                     (K::Sum, s) => Value::Decimal(s.decimal()),
-                    (_, Sum::Double(v)) => Value::Double(*v / *n as f64),
+                    (_, Sum::Double(v)) => Value::Double(v.clamp(f64::MIN, f64::MAX) / *n as f64),
                     (_, s) => s
                         .decimal()
                         .checked_div(Decimal::from(*n), session.div_increment.get().into())

@@ -370,7 +370,10 @@ macro_rules! types {
 
 // Only ever append: a type's number in stored definitions is its place here.
 types! {
-    Null: NULL;
+    Null: Facts {
+        counts: Counts::Approximate,
+        ..NULL
+    };
     TinyInt: Facts {
         shows: Shows::One,
         ..integer("tinyint", 1, Wire::Int8, 1, 4, (3, 3))

@@ -48,11 +48,17 @@ fn scale(t: &SqlType) -> u32 {
     }
 }
 
+/// Digits before and after the point of a number of the type, where it is an exact one: an integer, a decimal, a date or a time.
+pub fn exact_digits(t: &SqlType) -> Option<(u32, u8)> {
+    (class(t) != Class::Double).then(|| (t.integer_digits(), scale(t) as u8))
+}
+
 /// Digits after the point that a value of the type has as an operand of an approximate result: [`NOT_FIXED`] of a text, and of a
 /// DOUBLE or FLOAT without a number of them.
 pub fn fixed(t: &SqlType) -> u8 {
     match t.base {
         BaseType::Float | BaseType::Double => t.decimals,
+        BaseType::Null => 0,
         _ if class(t) == Class::Double => NOT_FIXED,
         _ => scale(t) as u8,
     }

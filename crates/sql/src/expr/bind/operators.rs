@@ -236,12 +236,15 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
             as_number(&mut e);
             let ty = match e.ty.base {
                 BaseType::Decimal | BaseType::Double => e.ty.clone(),
-                BaseType::Null => SqlType::bigint(),
                 // The one integer whose negative is none.
                 BaseType::BigInt if matches!(e.as_constant(), Some(Value::Int(i64::MIN))) => {
                     let v = Value::Decimal(Decimal::from(i64::MIN).negated());
                     return Ok(Expr::literal(v, SqlType::decimal(19, 0)));
                 }
+                _ if e.ty.is_integer() && e.ty.base != BaseType::Bit => SqlType {
+                    length: (e.ty.length + 1).min(20),
+                    ..SqlType::bigint()
+                },
                 _ if e.ty.is_integer() => SqlType::bigint(),
                 _ if e.ty.is_temporal() => {
                     derive::arithmetic(ArithmeticOp::Sub, &e.ty, &e.ty, DIV_INCREMENT)

@@ -10,7 +10,7 @@ use crate::value::Value;
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
     row("INET_ATON", 1..=1, ubigint, inet_aton).null(Null::Maybe),
-    row("INET_NTOA", 1..=1, plain::<15>, inet_ntoa).null(Null::Maybe),
+    row("INET_NTOA", 1..=1, plain::<31>, inet_ntoa).null(Null::Maybe),
     row("INET6_ATON", 1..=1, binary::<16>, inet6_aton).null(Null::Maybe),
     row("INET6_NTOA", 1..=1, plain::<39>, inet6_ntoa).null(Null::Maybe),
     row("IS_IPV4", 1..=1, int::<1>, is::<Ipv4Addr>),

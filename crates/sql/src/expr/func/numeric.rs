@@ -1,5 +1,7 @@
 //! Numbers.
 
+use std::f64::consts::LN_2;
+
 use super::typing::{double, int};
 use super::{Call, Computed, Exit, Function, Null, Typing, row};
 use crate::expr::operators::out_of_range;
@@ -22,7 +24,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("EXP", 1..=1, double, |c| finite(c.double(0)?.exp(), c)).takes_numbers(),
     row("LN", 1..=1, double, |c| logarithm(c, f64::ln)).null(Null::Maybe).takes_numbers(),
     row("LOG", 1..=2, double, log).null(Null::Maybe).takes_numbers(),
-    row("LOG2", 1..=1, double, |c| logarithm(c, f64::log2)).null(Null::Maybe).takes_numbers(),
+    row("LOG2", 1..=1, double, |c| logarithm(c, |x| x.ln() / LN_2)).null(Null::Maybe).takes_numbers(),
     row("LOG10", 1..=1, double, |c| logarithm(c, f64::log10)).null(Null::Maybe).takes_numbers(),
     row("SIN", 1..=1, double, |c| finite(c.double(0)?.sin(), c)).takes_numbers(),
     row("COS", 1..=1, double, |c| finite(c.double(0)?.cos(), c)).takes_numbers(),
@@ -43,7 +45,6 @@ fn whole_or_double(ty: &SqlType) -> SqlType {
             unsigned: ty.unsigned,
             ..SqlType::bigint()
         },
-        BaseType::Null => SqlType::bigint(),
         _ => SqlType::double(),
     }
 }
