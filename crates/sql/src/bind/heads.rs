@@ -6,7 +6,7 @@ use crate::result::{
     ColumnMeta, FLAG_AUTO_INCREMENT, FLAG_MULTIPLE_KEY, FLAG_NO_DEFAULT, FLAG_PRI_KEY,
     FLAG_UNIQUE_KEY,
 };
-use crate::types::derive::{common_integer, double, fixed};
+use crate::types::derive::{common_integer, double, fixed, text_length};
 use crate::types::{DefaultValue, SqlType};
 
 /// A column of a query's result.
@@ -122,7 +122,7 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
     let width = |t: &SqlType| match t.character_lengths() {
         Some((_, bytes)) if collation == crate::types::Collation::Binary => bytes as u32,
         _ if t.is_string() => t.length,
-        _ => 40,
+        _ => text_length(t).max(40),
     };
     if a.is_blob() || b.is_blob() {
         let mut t = if a.is_blob() { a.clone() } else { b.clone() };

@@ -357,9 +357,11 @@ fn named(
         "NULLIF" => {
             need(2)?;
             // Only the comparison coerces; the result is the first argument as it is.
-            let b = args.remove(1);
+            let mut b = args.remove(1);
             let a = args.remove(0);
-            let when = equal_within("nullif", a.clone(), b)?;
+            let mut compared = a.clone();
+            sent::beside_bytes([&mut compared, &mut b], scope);
+            let when = equal_within("nullif", compared, b)?;
             let mut e = branch(
                 vec![(when, Expr::literal(Value::Null, SqlType::null()))],
                 Some(a),

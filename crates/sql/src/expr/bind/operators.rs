@@ -268,10 +268,11 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let mut branches = Vec::with_capacity(c.whens.len());
     for when in &c.whens {
         let (condition, result) = &*when;
-        let when = bind(condition, scope)?;
+        let mut when = bind(condition, scope)?;
         let when = match &operand {
             Some(o) => {
-                let o = json::operand_of_case(o.clone(), &when, scope);
+                let mut o = json::operand_of_case(o.clone(), &when, scope);
+                sent::beside_bytes([&mut o, &mut when], scope);
                 equal_within("case", o, when)?
             }
             None => when,
