@@ -417,6 +417,9 @@ pub fn read_time(text: &[u8]) -> Result<ParsedTime, NoTime> {
     if minute > 59 || second > 59 {
         return Err(NoTime::BeyondClock);
     }
+    if is_exponent(&s[i..]) {
+        return Err(NoTime::Unreadable);
+    }
     let (value, clamped) = time_of(negative, hours, minute, second, micro);
     Ok(ParsedTime {
         value,
@@ -424,6 +427,14 @@ pub fn read_time(text: &[u8]) -> Result<ParsedTime, NoTime> {
         trailing: i < s.len(),
         dated: false,
     })
+}
+
+/// Whether a number's text goes on with an exponent: then what was read before is no time.
+fn is_exponent(rest: &[u8]) -> bool {
+    match rest {
+        [b'e' | b'E', b'+' | b'-', digit, ..] | [b'e' | b'E', digit, ..] => digit.is_ascii_digit(),
+        _ => false,
+    }
 }
 
 /// Reads a number as a TIME (`hhmmss`).

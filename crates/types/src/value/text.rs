@@ -52,6 +52,31 @@ pub fn write_f64(v: f64, out: &mut Vec<u8>) {
     write_scientific(&format!("{v:e}"), out);
 }
 
+/// A double as a text of at most so many bytes: with fewer digits if it has to be. If none are few enough, its shortest text.
+pub fn f64_within(v: f64, width: usize) -> Vec<u8> {
+    let mut text = Vec::new();
+    write_f64(v, &mut text);
+    if text.len() <= width || !v.is_finite() {
+        return text;
+    }
+    for digits in (0..MOST_DIGITS).rev() {
+        let scientific = format!("{v:.digits$e}");
+        let mut plain = Vec::new();
+        write_f64(scientific.parse().unwrap_or(v), &mut plain);
+        if plain.len() <= width {
+            return plain;
+        }
+        let short = scientific.into_bytes();
+        if short.len() <= width {
+            return short;
+        }
+    }
+    text
+}
+
+/// Significant digits that tell any two doubles apart.
+const MOST_DIGITS: usize = 17;
+
 /// Appends a double with so many digits after the point: the shortest digits that give it back, and zeros after them; rounded where
 /// there are more.
 fn write_fixed(v: f64, decimals: usize, out: &mut Vec<u8>) {

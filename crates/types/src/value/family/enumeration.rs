@@ -37,7 +37,7 @@ pub(super) fn assign<'a>(
                 .iter()
                 .find(|m| column.ty.collation.eq(m.as_bytes(), &t))
         }
-        other => by_number(other.to_i64() as i128),
+        other => by_number(whole(other).into()),
     };
     match found {
         Some(m) => Ok(Value::string(m.clone())),
@@ -45,6 +45,14 @@ pub(super) fn assign<'a>(
             cx.truncated(column)?;
             Ok(Value::str(""))
         }
+    }
+}
+
+/// The position that a number is: its whole part.
+pub(super) fn whole(value: &Value<'_>) -> i64 {
+    match value {
+        Value::Double(_) | Value::Decimal(_) => value.to_f64() as i64,
+        value => value.to_i64(),
     }
 }
 

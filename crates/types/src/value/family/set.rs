@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::super::Value;
 use super::super::assign::{StoreContext, Target};
-use super::Lookup;
+use super::{Lookup, enumeration};
 use crate::error::{SqlError, SqlResult};
 use crate::types::SqlType;
 
@@ -90,6 +90,7 @@ pub(super) fn assign<'a>(
             parsed => parsed,
         },
         Value::Date(_) | Value::DateTime(_) | Value::Time(_) => parse(&value.to_text(), ty),
+        Value::Double(_) | Value::Decimal(_) => number(enumeration::whole(&value) as u64),
         other => number(other.to_bits()),
     };
     if !whole {

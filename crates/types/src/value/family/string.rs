@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::super::Value;
 use super::super::assign::{StoreContext, Target};
 use super::super::cast::{not_utf8, truncated};
 use super::super::env::ConversionEnv;
+use super::super::{Value, text};
 use super::Lookup;
 use crate::error::{SqlError, SqlResult};
 use crate::types::collation::{char_count, char_prefix};
@@ -19,6 +19,7 @@ pub(super) fn assign<'a>(
     let ty = column.ty;
     let mut bytes = match value {
         Value::Bytes(b) => b,
+        Value::Double(v) if !ty.is_blob() => Cow::Owned(text::f64_within(v, ty.length as usize)),
         other => Cow::Owned(other.to_text().into_owned()),
     };
     if ty.collation != Collation::Binary

@@ -46,7 +46,8 @@ pub(super) fn assign<'a>(
         other => (other.to_i64() as i128, false),
     };
     let v = match v {
-        0 if text => 2000,
+        // What is no number at all is the year 0, as the number 0 is.
+        0 if text && has_digits(&value) => 2000,
         v => full(v),
     };
     if !is_year(v) {
@@ -54,6 +55,21 @@ pub(super) fn assign<'a>(
         return Ok(Value::UInt(0));
     }
     Ok(Value::UInt(v as u64))
+}
+
+/// Whether a text begins with a number.
+fn has_digits(value: &Value<'_>) -> bool {
+    let Value::Bytes(text) = value else {
+        return false;
+    };
+    let digits = text.trim_ascii_start();
+    let digits = digits.strip_prefix(b"-").unwrap_or(digits);
+    let digits = digits.strip_prefix(b"+").unwrap_or(digits);
+    digits
+        .strip_prefix(b".")
+        .unwrap_or(digits)
+        .first()
+        .is_some_and(u8::is_ascii_digit)
 }
 
 pub(super) fn cast<'a>(value: Value<'a>, session: &ConversionEnv) -> SqlResult<Value<'a>> {
