@@ -6,7 +6,7 @@ use super::{Call, Computed, Exit, Follows, Function, Null, Typing, row};
 use crate::types::{BaseType, SqlType};
 use crate::value::parse_time::{parse_datetime, parse_time};
 use crate::value::time::{self, MICROS};
-use crate::value::{Decimal, Time, Value};
+use crate::value::{DateTime, Decimal, Time, Value};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -108,7 +108,12 @@ fn timestamp<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     if c.len() == 1 {
         return Ok(Value::DateTime(d));
     }
-    let moved = d.add_micros(c.time(1)?.micros);
+    moved_date(d, c.time(1)?.micros)
+}
+
+/// A moment so much later. Days of the year 0 have no number, so none of them is reached.
+fn moved_date<'a>(d: DateTime, micros: i64) -> Computed<'a> {
+    let moved = d.add_micros(micros).filter(|d| d.date.year > 0);
     moved.map(Value::DateTime).ok_or(Exit::Null)
 }
 
@@ -149,8 +154,7 @@ fn move_by<'a>(c: &Call<'_, 'a>, sign: i64) -> Computed<'a> {
         _ => false,
     };
     let result = if as_datetime {
-        let moved = c.datetime(0)?.add_micros(step);
-        Value::DateTime(moved.ok_or(Exit::Null)?)
+        moved_date(c.datetime(0)?, step)?
     } else {
         time_value(c.time(0)?.micros.saturating_add(step), c)?
     };
