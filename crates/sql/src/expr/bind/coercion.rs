@@ -97,6 +97,11 @@ fn held(e: &Expr) -> Option<Held> {
         ExprKind::Function(_, args) if args.iter().any(|a| a.ty.is_json()) => {
             Coercibility::Implicit
         }
+        // In the connection's character set, whatever their arguments are in.
+        ExprKind::Function(f, _) if f.is_plain() => {
+            held.ascii = true;
+            Coercibility::Constant
+        }
         ExprKind::Function(_, args) => {
             let all = made(args.iter());
             held.ascii |= all.is_none_or(|h| h.ascii);

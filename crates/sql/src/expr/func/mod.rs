@@ -327,6 +327,25 @@ impl Func {
     pub fn name(self) -> &'static str {
         self.row().name
     }
+    /// Whether it writes digits or a name, under the connection's collation and as weak as a constant, whatever its arguments are under.
+    pub(crate) fn is_plain(self) -> bool {
+        let names = [
+            "BIN",
+            "CONV",
+            "DAYNAME",
+            "HEX",
+            "INET6_NTOA",
+            "INET_NTOA",
+            "MD5",
+            "MONTHNAME",
+            "OCT",
+            "SHA1",
+            "SHA2",
+            "SPACE",
+            "TO_BASE64",
+        ];
+        names.contains(&self.name())
+    }
     /// Whether two calls in one statement may differ.
     pub fn is_volatile(self) -> bool {
         self.row().follows == Follows::Call
