@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // Each test program uses a part of it.
 
-use millpond_session::result::{ColumnMeta, Completion, ResultSink};
+use millpond_session::result::{ColumnMeta, Completion, FLAG_ENUM, FLAG_SET, ResultSink};
 use millpond_session::types::{BaseType, SqlType};
 use millpond_session::{ConnectionInfo, Session, Value, value};
 use mysql::consts::{ColumnFlags, ColumnType};
@@ -72,7 +72,7 @@ impl ResultSink for Collect {
         self.columns = columns.iter().map(|c| c.ty.clone()).collect();
         // Of several results the first says what the types are.
         if self.outcome.types.is_empty() {
-            self.outcome.types = self.columns.iter().map(letter).collect();
+            self.outcome.types = columns.iter().map(meta_letter).collect();
             self.outcome.columns = columns.iter().map(column).collect();
         }
         Ok(())
@@ -115,6 +115,15 @@ fn column(column: &ColumnMeta) -> Column {
     Column {
         name: column.name.clone(),
         decimals: column.ty.decimals,
+    }
+}
+
+/// The letter of a column that is sent: of what is no ENUM or SET itself, but computed of one, that of a text.
+fn meta_letter(column: &ColumnMeta) -> char {
+    match letter(&column.ty) {
+        'E' if column.flags & FLAG_ENUM == 0 => 'T',
+        'M' if column.flags & FLAG_SET == 0 => 'T',
+        letter => letter,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::expr::bind::{as_read, by_value};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
 use crate::parse::ast;
-use crate::result::ColumnMeta;
+use crate::result::{ColumnMeta, FLAG_ENUM, FLAG_SET};
 use crate::value::Value;
 
 impl<'p> Binder<'p, '_> {
@@ -293,7 +293,12 @@ impl<'p> Binder<'p, '_> {
             if alias.is_some() {
                 self.frame().names.push((name.clone(), bound.clone()));
             }
-            heads.push(self.head(&bound, name, alias.is_some()));
+            let mut head = self.head(&bound, name, alias.is_some());
+            if !matches!(e.tree().kind, ast::ExprKind::Column(_)) {
+                // Only columns tell that they are of these types: what is computed of them is told as a text.
+                head.meta.flags &= !(FLAG_ENUM | FLAG_SET);
+            }
+            heads.push(head);
             select.push(bound);
         }
         if self.names.is_some() {
