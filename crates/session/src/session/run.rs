@@ -574,7 +574,20 @@ impl Session {
         create: &ast::CreateTable,
         params: &[Value<'_>],
     ) -> SqlResult<Done> {
-        let mut plan = self.compile(query, Some(params))?;
+        let compiled = self.compile(query, Some(params));
+        let ddl = Ddl {
+            engine: &self.instance.0.engine,
+            owner: &self.owner,
+            env: &self.env,
+            mode: self.settings.mode,
+            tables_locked: false,
+        };
+        let mut plan = match compiled {
+            Ok(plan) => plan,
+            // Tables are looked for first, then the name, then columns.
+            Err(e) if e.code == 1146 => return Err(e),
+            Err(e) => return ddl.finds_taken(create)?.ok_or(e),
+        };
         self.txn.touched |= !plan.tables.is_empty();
         let Some(txn) = &mut self.txn.txn else {
             return Err(SqlError::new(1105, "no transaction"));
@@ -585,13 +598,6 @@ impl Session {
             locked: self.read_locked || !self.locked.is_empty(),
             lock_reads: false,
         });
-        let ddl = Ddl {
-            engine: &self.instance.0.engine,
-            owner: &self.owner,
-            env: &self.env,
-            mode: self.settings.mode,
-            tables_locked: false,
-        };
         let new = match ddl.prepare_create(create, &plan.columns)? {
             Prepared::Exists(done) => return Ok(done),
             Prepared::New(mut new) => {

@@ -27,6 +27,8 @@ struct Changing {
     /// Its position before, if it was there.
     from: Option<usize>,
     explicit_null: bool,
+    /// The statement has said already what it is to be.
+    changed: bool,
 }
 
 /// A definition being changed.
@@ -166,6 +168,7 @@ impl<'a> Change<'a> {
             column: c.clone(),
             from: Some(i),
             explicit_null: false,
+            changed: false,
         });
         // In the order in which they are listed, so that a rebuilt table lists them the same way.
         let keys = old
@@ -193,13 +196,25 @@ impl<'a> Change<'a> {
         }
     }
 
+    /// The position of a column that is to be another. A statement says once of a column what it is to be: it isn't found again.
+    fn unchanged(&self, name: &str) -> SqlResult<usize> {
+        let at = self.position(name)?;
+        match self.columns[at].changed {
+            true => Err(self.unknown(name)),
+            false => Ok(at),
+        }
+    }
+
+    /// Error 1054.
+    fn unknown(&self, name: &str) -> SqlError {
+        SqlError::new(1054, format!("Unknown column '{name}' in '{}'", self.table))
+    }
+
     fn position(&self, name: &str) -> SqlResult<usize> {
         self.columns
             .iter()
             .position(|c| c.column.name.eq_ignore_ascii_case(name))
-            .ok_or_else(|| {
-                SqlError::new(1054, format!("Unknown column '{name}' in '{}'", self.table))
-            })
+            .ok_or_else(|| self.unknown(name))
     }
 
     fn read(&self, def: &ast::ColumnDef) -> SqlResult<ColumnSpec> {
@@ -251,6 +266,7 @@ impl<'a> Change<'a> {
             column: spec.column,
             from: None,
             explicit_null: spec.explicit_null,
+            changed: false,
         };
         self.place(added, position, self.columns.len())
     }
@@ -299,7 +315,7 @@ impl<'a> Change<'a> {
         position: Option<&Position>,
     ) -> SqlResult<()> {
         let to = def.name.as_str();
-        let at = self.position(from)?;
+        let at = self.unchanged(from)?;
         self.check_free(to, Some(at))?;
         let mut spec = self.read(def)?;
         let is_kept = |c: &Column| c.generated.as_ref().is_some_and(|g| g.in_rows);
@@ -316,6 +332,7 @@ impl<'a> Change<'a> {
             column: spec.column,
             from: old.from,
             explicit_null: spec.explicit_null,
+            changed: true,
         };
         self.place(changed, position, at)
     }
@@ -339,7 +356,8 @@ impl<'a> Change<'a> {
 
     /// ALTER COLUMN SET DEFAULT, DROP DEFAULT (`None`).
     fn set_default(&mut self, name: &str, to: Option<&ast::DefaultValue>) -> SqlResult<()> {
-        let at = self.position(name)?;
+        let at = self.unchanged(name)?;
+        self.columns[at].changed = true;
         let column = &mut self.columns[at].column;
         if column.generated.is_some() {
             return Err(column::usage_with_generated("DEFAULT"));

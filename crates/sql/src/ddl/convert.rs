@@ -23,6 +23,8 @@ pub(super) struct Conversion<'c> {
     table: &'c str,
     /// Images stay as they are.
     same: bool,
+    /// MySQL copies the rows, value by value.
+    copies: bool,
     /// Rows that stay as they are have CHECK constraints that they were not held to.
     checks: bool,
     /// Values of the columns that the old table doesn't have, made when there is a row.
@@ -43,6 +45,7 @@ impl<'c> Conversion<'c> {
             env,
             table,
             same,
+            copies: changed.limits(old, env).copies.is_some(),
             checks: same && changed.asks_more(old),
             added: OnceCell::new(),
         }
@@ -83,12 +86,17 @@ impl<'c> Conversion<'c> {
                 None => new.put(i, added[i].borrowed()),
                 Some(f) => {
                     let (value, was) = (before[f].borrowed(), &self.old.columns[f]);
-                    if column.ty == was.ty && (column.nullable || !value.is_null()) {
+                    let filled = column.nullable || !value.is_null();
+                    if !filled && (self.copies || !cx.strict) && is_plain(column) {
+                        cx.truncated(column.target())?;
+                        new.put(i, value::implicit_zero(&column.ty));
+                    } else if column.ty == was.ty && filled && !self.holds_to_dates(column) {
                         new.put(i, value);
                     } else {
                         let value = Self::converted(value, &was.ty, &column.ty, &cx)?;
                         let value = value::recoded(value, &was.ty, column.target(), &cx);
-                        let set = value.and_then(|v| writer.set(self.env, new, i, v));
+                        let set =
+                            value.and_then(|v| writer.set_from(self.env, new, i, (v, &was.ty)));
                         set.map_err(|e| match e.code {
                             1048 => SqlError::new(1138, "Invalid use of NULL value"),
                             _ => e,
@@ -98,6 +106,14 @@ impl<'c> Conversion<'c> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a column's dates are held to sql_mode though its type stays: where MySQL copies, it does not take them for valid.
+    fn holds_to_dates(&self, column: &Column) -> bool {
+        let mode = self.env.sql_mode.get();
+        self.copies
+            && matches!(column.ty.base, BaseType::Date | BaseType::DateTime)
+            && (mode.no_zero_date || mode.no_zero_in_date)
     }
 
     /// A value of the old type as it is assigned to a column that gets another: to strings the text that was shown, from and to BIT
@@ -146,6 +162,11 @@ impl<'c> Conversion<'c> {
         let values = values?;
         Ok(self.added.get_or_init(|| values))
     }
+}
+
+/// Whether NULL makes nothing else of a column: no number, no time.
+fn is_plain(column: &Column) -> bool {
+    !column.auto_increment && column.ty.base != BaseType::Timestamp
 }
 
 /// Whether each row computes the column's value, or its default.

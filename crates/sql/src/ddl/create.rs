@@ -358,6 +358,10 @@ impl Ddl<'_> {
         let (database, table) = self.target(name)?;
         names::table(&table)?;
         let (model_database, model) = super::qualified(like, self.env)?;
+        if (&model_database, &model) == (&database, &table) {
+            let m = format!("Not unique table/alias: '{model}'");
+            return Err(SqlError::new(1066, m));
+        }
         let (def, mut schema) = self.definition(&model_database, &model)?;
         schema.created = unix_now();
         schema.checks = check::copied(&schema, &model);
@@ -390,6 +394,15 @@ impl Ddl<'_> {
             return Ok(self.temporary(database, table).is_some());
         }
         self.exists(database, table)
+    }
+
+    /// What CREATE TABLE ... SELECT comes to that finds its name taken, whatever is wrong with the query.
+    pub fn finds_taken(&self, create: &ast::CreateTable) -> SqlResult<Option<Done>> {
+        let (database, table) = self.target(&create.name)?;
+        match self.is_taken(create.temporary, &database, &table)? {
+            true => self.table_exists(create.if_not_exists, &table).map(Some),
+            false => Ok(None),
+        }
     }
 
     /// CREATE TABLE IF NOT EXISTS of a system table, as dumps of all databases have it.

@@ -32,7 +32,7 @@ use crate::parse::ast::Duplicates;
 use crate::result::{ColumnMeta, Completion, ResultSink};
 use crate::row;
 use crate::store_error::{interrupted, store_error};
-use crate::types::{Column, Schema};
+use crate::types::{Column, Schema, SqlType};
 use crate::value::{self, Value};
 use crate::write::{
     AutoIncrement, Buffers, Filling, Hooks, Inserted, NewRow, OnDuplicate, RowWriter, Target,
@@ -470,6 +470,8 @@ pub struct Fill<'w, 'a> {
     work: &'w mut Work<'a>,
     /// For each column of the table, the query's column that goes there.
     from: Vec<Option<usize>>,
+    /// The types of the query's columns.
+    types: Vec<SqlType>,
     /// Values of the columns that the query does not give.
     defaults: Vec<Value<'static>>,
     /// What went wrong, as the sink's own error says too little.
@@ -514,6 +516,7 @@ impl<'w, 'a> Fill<'w, 'a> {
         Ok(Fill {
             work,
             from,
+            types: selected.iter().map(|m| m.ty.clone()).collect(),
             defaults,
             error: None,
         })
@@ -526,7 +529,11 @@ impl<'w, 'a> Fill<'w, 'a> {
         writer.begin(env, false, &mut new);
         for (c, from) in self.from.iter().enumerate() {
             let v = match from {
-                Some(f) => row[*f].borrowed(),
+                Some(f) => {
+                    let v = (row[*f].borrowed(), &self.types[*f]);
+                    writer.set_from(env, &mut new, c, v)?;
+                    continue;
+                }
                 None if is_computed(&writer.schema().columns[c]) => {
                     writer.complete(env, &mut new, &[c])?;
                     continue;

@@ -14,7 +14,7 @@ use crate::logical::column_count;
 use crate::plan::dml::{Assignments, Given, Insert, InsertRows};
 use crate::result::ResultSink;
 use crate::types::{DefaultValue, SqlType};
-use crate::value::{Value, assigned};
+use crate::value::Value;
 use crate::write::{
     AutoIncrement, Inserted, NewRow, OnDuplicate, RowWriter, StoredRow, Updated, WritePolicy,
 };
@@ -220,7 +220,7 @@ impl<'s> Insertion<'s> {
         values: &[Value<'_>],
         types: &[SqlType],
     ) -> SqlResult<()> {
-        let (plan, columns) = (self.plan, &self.t.schema.columns);
+        let plan = self.plan;
         let mut row = NewRow::default();
         self.writer.begin(st.env, false, &mut row);
         let Some((values, carried)) = values
@@ -230,8 +230,8 @@ impl<'s> Insertion<'s> {
             return Err(column_count(self.writer.row()));
         };
         for ((v, ty), &c) in values.iter().zip(types).zip(&plan.columns) {
-            let v = assigned(v.borrowed(), ty, &columns[c].ty);
-            self.writer.set(st.env, &mut row, c, v)?;
+            self.writer
+                .set_from(st.env, &mut row, c, (v.borrowed(), ty))?;
         }
         self.complete(st, &mut row)?;
         self.put(st, &mut row, carried)

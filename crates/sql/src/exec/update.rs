@@ -172,7 +172,7 @@ pub fn assigned<'v, 's: 'v>(
             // Owned unless it is a number: it must outlive the borrow of this row's sources.
             value.expr.eval(&st.context(rows))?.into_owned()
         };
-        writer.assign(st.env, row, *c, v)?;
+        writer.assign_from(st.env, row, *c, (v, &value.expr.ty))?;
     }
     Ok(())
 }

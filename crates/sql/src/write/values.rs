@@ -8,7 +8,7 @@ use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::RowRef;
 use crate::row::encode_row;
-use crate::types::{BaseType, DefaultValue};
+use crate::types::{BaseType, DefaultValue, SqlType};
 use crate::value::{self, StoreContext, Value};
 
 impl<'w> RowWriter<'w> {
@@ -44,6 +44,39 @@ impl<'w> RowWriter<'w> {
     ) -> SqlResult<()> {
         if self.auto.as_ref().is_some_and(|a| a.column == column) {
             return self.set_number(env, row, column, v);
+        }
+        self.assign(env, row, column, v)
+    }
+
+    /// The same, of a value that had this type.
+    #[inline]
+    pub fn set_from<'v>(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'v>,
+        column: usize,
+        (v, was): (Value<'v>, &SqlType),
+    ) -> SqlResult<()> {
+        let ty = &self.target.schema.columns[column].ty;
+        match self.auto.as_ref().is_some_and(|a| a.column == column) {
+            true => self.set_number(env, row, column, value::assigned(v, was, ty)),
+            false => self.assign_from(env, row, column, (value::assigned(v, was, ty), was)),
+        }
+    }
+
+    /// [`RowWriter::assign`] of a value that had this type.
+    #[inline]
+    pub fn assign_from<'v>(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'v>,
+        column: usize,
+        (v, was): (Value<'v>, &SqlType),
+    ) -> SqlResult<()> {
+        let ty = &self.target.schema.columns[column].ty;
+        if ty.base == BaseType::Enum && value::is_no_member(&v, was) {
+            row.put(column, Value::str(""));
+            return Ok(());
         }
         self.assign(env, row, column, v)
     }

@@ -45,7 +45,8 @@ impl StoreContext<'_> {
         );
         self.raise(1264, m)
     }
-    pub(super) fn truncated(&self, c: Target<'_>) -> SqlResult<()> {
+    /// What a column doesn't take as it is was cut: 1265.
+    pub fn truncated(&self, c: Target<'_>) -> SqlResult<()> {
         let m = format!("Data truncated for column '{}' at row {}", c.name, self.row);
         self.raise(1265, m)
     }

@@ -21,8 +21,8 @@ pub use assign::{
 pub use cast::{invalid, not_utf8, number_of_text, read_time, truncated};
 pub use env::ConversionEnv;
 pub use family::{
-    Lookup, cast, conform, default_text, implicit_zero, integer_range, integer_value, lookup,
-    member_number, no_geometry, of_default, recoded, sort_key,
+    Lookup, cast, conform, default_text, implicit_zero, integer_range, integer_value, is_no_member,
+    lookup, member_number, no_geometry, of_default, recoded, sort_key,
 };
 pub use json::Json;
 pub use text::{assigned, shown, write_text};

@@ -3,6 +3,7 @@
 
 use super::Scope;
 use crate::error::{SqlError, SqlResult};
+use crate::expr::func::Func;
 use crate::expr::{Expr, ExprKind};
 use crate::types::{BaseType, Charset, Collation, SqlType};
 use crate::value::Value;
@@ -98,20 +99,26 @@ fn held(e: &Expr) -> Option<Held> {
             Coercibility::Implicit
         }
         // In the connection's character set, whatever their arguments are in.
-        ExprKind::Function(f, _) if f.is_plain() => {
+        ExprKind::Function(f, _) if f.makes_its_own() => {
             held.ascii = true;
             Coercibility::Constant
         }
         ExprKind::Function(_, args) => {
             let all = made(args.iter());
             held.ascii |= all.is_none_or(|h| h.ascii);
-            all.map_or(Coercibility::System, |h| h.hold)
+            let none = match args.is_empty() {
+                true => Coercibility::System,
+                false => Coercibility::Constant,
+            };
+            all.map_or(none, |h| h.hold)
         }
         ExprKind::Case(branches, last) => {
             let all = made(branches.iter().map(|(_, r)| r).chain(last.as_deref()));
             held.ascii |= all.is_none_or(|h| h.ascii);
             all.map_or(Coercibility::System, |h| h.hold)
         }
+        // CHAR(... USING ...).
+        ExprKind::Cast(e) if is_char(e) => Coercibility::Constant,
         ExprKind::Cast(e) => {
             held.ascii |= !e.ty.is_string() || self::held(e).is_some_and(|h| h.ascii);
             Coercibility::Implicit
@@ -119,6 +126,15 @@ fn held(e: &Expr) -> Option<Held> {
         _ => Coercibility::Implicit,
     };
     Some(held)
+}
+
+/// Whether it is CHAR(), or the text that its bytes are.
+fn is_char(e: &Expr) -> bool {
+    match &e.kind {
+        ExprKind::Function(Func::Char, _) => true,
+        ExprKind::Function(Func::TextOf, args) => args.first().is_some_and(is_char),
+        _ => false,
+    }
 }
 
 /// COERCIBILITY(): the less, the firmer.
@@ -134,6 +150,11 @@ pub(super) fn coercibility(e: &Expr) -> i64 {
         Some(Coercibility::System) => 3,
         Some(Coercibility::Constant) => 4,
     }
+}
+
+/// Whether a string holds to its collation more firmly than a constant, so that it is not to become one.
+pub(super) fn is_firm(e: &Expr) -> bool {
+    held(e).is_some_and(|h| h.hold < Coercibility::System)
 }
 
 /// What a column of a query's result holds to that has this expression; a constant if it is no string.

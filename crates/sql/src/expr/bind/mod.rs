@@ -358,7 +358,8 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
             _ => true,
         }
     });
-    if !foldable {
+    // What CONVERT() makes of a constant is as firm as a column.
+    if !foldable || e.ty.is_character() && coercion::is_firm(&e) {
         return e;
     }
     let session = scope.session();

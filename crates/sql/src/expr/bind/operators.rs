@@ -234,13 +234,11 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
         U::Binary => cast::to_binary(e, scope),
         U::Minus => {
             as_number(&mut e);
+            if let Some(negative) = beyond(&e) {
+                return Ok(negative);
+            }
             let ty = match e.ty.base {
                 BaseType::Decimal | BaseType::Double => e.ty.clone(),
-                // The one integer whose negative is none.
-                BaseType::BigInt if matches!(e.as_constant(), Some(Value::Int(i64::MIN))) => {
-                    let v = Value::Decimal(Decimal::from(i64::MIN).negated());
-                    return Ok(Expr::literal(v, SqlType::decimal(19, 0)));
-                }
                 _ if e.ty.is_integer() && e.ty.base != BaseType::Bit => SqlType {
                     length: (e.ty.length + 1).min(20),
                     ..SqlType::bigint()
@@ -258,6 +256,18 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
             Expr::new(ExprKind::BitNot(Box::new(e)), SqlType::ubigint(), nullable)
         }
     })
+}
+
+/// The negative of a constant whose negative is no BIGINT: a DECIMAL.
+fn beyond(e: &Expr) -> Option<Expr> {
+    let number = match e.as_constant()? {
+        Value::Int(i64::MIN) => Decimal::from(i64::MIN),
+        Value::UInt(n) if *n > i64::MIN.unsigned_abs() => Decimal::from(*n),
+        _ => return None,
+    };
+    let digits = if number.is_negative() { 19 } else { 20 };
+    let v = Value::Decimal(number.negated());
+    Some(Expr::literal(v, SqlType::decimal(digits, 0)))
 }
 
 pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {

@@ -14,8 +14,8 @@ use crate::types::{Collation, SqlType};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("AES_ENCRYPT", 2..=6, padded, encrypt).null(Null::Maybe).follows(Follows::Statement).reads_bytes(),
-    row("AES_DECRYPT", 2..=6, bytes_within_first, decrypt).null(Null::Maybe).follows(Follows::Statement).reads_bytes(),
+    row("AES_ENCRYPT", 2..=6, padded, encrypt).null(Null::Maybe).follows(Follows::Statement).reads_bytes().makes_its_own(),
+    row("AES_DECRYPT", 2..=6, bytes_within_first, decrypt).null(Null::Maybe).follows(Follows::Statement).reads_bytes().makes_its_own(),
 ];
 
 /// Bytes of a block.

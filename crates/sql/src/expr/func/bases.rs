@@ -9,9 +9,9 @@ use crate::value::Value;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("CONV", 3..=3, plain::<64>, |c| conv(&digits(c)?, c.int(1)?, c.int(2)?)).null(Null::Maybe),
-    row("BIN", 1..=1, plain::<64>, |c| conv(&digits(c)?, 10, 2)).null(Null::Maybe),
-    row("OCT", 1..=1, plain::<64>, |c| conv(&digits(c)?, 10, 8)).null(Null::Maybe),
+    row("CONV", 3..=3, plain::<64>, |c| conv(&digits(c)?, c.int(1)?, c.int(2)?)).null(Null::Maybe).makes_its_own(),
+    row("BIN", 1..=1, plain::<64>, |c| conv(&digits(c)?, 10, 2)).null(Null::Maybe).makes_its_own(),
+    row("OCT", 1..=1, plain::<64>, |c| conv(&digits(c)?, 10, 8)).null(Null::Maybe).makes_its_own(),
 ];
 
 /// The number that a text begins with, as 64 bits: clamped to what they hold, which is less if they have a sign.

@@ -15,7 +15,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("CHAR_LENGTH", 1..=1, int::<10>, char_length).aka(&["CHARACTER_LENGTH"]),
     row("ASCII", 1..=1, int::<10>, ascii).reads_bytes(),
     row("ORD", 1..=1, int::<10>, ord),
-    row("CHAR", 1..=ANY, coded, char),
+    row("CHAR", 1..=ANY, coded, char).makes_its_own(),
 ];
 
 fn coded(t: &Typing<'_>) -> SqlType {

@@ -17,8 +17,8 @@ const MAX_LENGTH: u64 = 64 << 20;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("COMPRESS", 1..=1, compressed, |c| Ok(Value::Bytes(compress(&c.text(0)?)?.into()))).reads_bytes(),
-    row("UNCOMPRESS", 1..=1, |_| SqlType::new(BaseType::LongBlob), uncompress).null(Null::Maybe),
+    row("COMPRESS", 1..=1, compressed, |c| Ok(Value::Bytes(compress(&c.text(0)?)?.into()))).reads_bytes().makes_its_own(),
+    row("UNCOMPRESS", 1..=1, |_| SqlType::new(BaseType::LongBlob), uncompress).null(Null::Maybe).makes_its_own(),
     row("UNCOMPRESSED_LENGTH", 1..=1, int::<10>, uncompressed_length).null(Null::Maybe),
 ];
 

@@ -12,8 +12,8 @@ use crate::parse;
 // How a text is read follows from sql_mode.
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("STATEMENT_DIGEST", 1..=1, plain::<64>, |c| bytes(lower_hex(&sha2::Sha256::digest(digest(c)?)))).follows(Follows::Statement),
-    row("STATEMENT_DIGEST_TEXT", 1..=1, |t| t.plain(t.length(0).saturating_mul(4)), |c| bytes(digest(c)?.into_bytes())).follows(Follows::Statement),
+    row("STATEMENT_DIGEST", 1..=1, plain::<64>, |c| bytes(lower_hex(&sha2::Sha256::digest(digest(c)?)))).follows(Follows::Statement).makes_its_own(),
+    row("STATEMENT_DIGEST_TEXT", 1..=1, |t| t.plain(t.length(0).saturating_mul(4)), |c| bytes(digest(c)?.into_bytes())).follows(Follows::Statement).makes_its_own(),
 ];
 
 /// A statement's digest text; error 3676 if it is none.

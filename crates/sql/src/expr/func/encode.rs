@@ -9,13 +9,13 @@ use crate::value::{Value, invalid};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("HEX", 1..=1, |t| t.plain(t.length(0).saturating_mul(8)), hex_of).null(Null::OfAnyOrLong).reads_bytes(),
-    row("UNHEX", 1..=1, bytes_within_first, |c| unhex(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe),
-    row("TO_BASE64", 1..=1, |t| t.plain(t.length(0).saturating_mul(6)), base64_of).null(Null::OfAnyOrLong).reads_bytes(),
-    row("FROM_BASE64", 1..=1, bytes_within_first, |c| from_base64(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe),
-    row("MD5", 1..=1, plain::<32>, md5).reads_bytes(),
-    row("SHA1", 1..=1, plain::<40>, sha1).aka(&["SHA"]).reads_bytes(),
-    row("SHA2", 2..=2, plain::<128>, sha2).null(Null::Maybe).reads_bytes(),
+    row("HEX", 1..=1, |t| t.plain(t.length(0).saturating_mul(8)), hex_of).null(Null::OfAnyOrLong).reads_bytes().makes_its_own(),
+    row("UNHEX", 1..=1, bytes_within_first, |c| unhex(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe).makes_its_own(),
+    row("TO_BASE64", 1..=1, |t| t.plain(t.length(0).saturating_mul(6)), base64_of).null(Null::OfAnyOrLong).reads_bytes().makes_its_own(),
+    row("FROM_BASE64", 1..=1, bytes_within_first, |c| from_base64(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe).makes_its_own(),
+    row("MD5", 1..=1, plain::<32>, md5).reads_bytes().makes_its_own(),
+    row("SHA1", 1..=1, plain::<40>, sha1).aka(&["SHA"]).reads_bytes().makes_its_own(),
+    row("SHA2", 2..=2, plain::<128>, sha2).null(Null::Maybe).reads_bytes().makes_its_own(),
     row("CRC32", 1..=1, |_| SqlType { length: 10, ..SqlType::ubigint() }, |c| Ok(Value::UInt(millpond_types::crc32::update(0, &c.text(0)?) as u64))).reads_bytes(),
     // What a text is where bytes are wanted, and bytes where a text of a character set is; the binder says which.
     row("CONVERT USING BINARY", 1..=1, |t| SqlType::varchar(t.length(0).saturating_mul(t.args[0].ty.char_bytes()), Collation::Binary), bytes_of).not_by_name(),

@@ -10,7 +10,7 @@ use crate::value::Value;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("LOAD_FILE", 1..=1, |_| SqlType::new(BaseType::LongBlob), load_file).null(Null::Maybe).follows(Follows::Call),
+    row("LOAD_FILE", 1..=1, |_| SqlType::new(BaseType::LongBlob), load_file).null(Null::Maybe).follows(Follows::Call).makes_its_own(),
 ];
 
 /// A file's bytes; NULL if it can't be read, whatever the reason (no FILE privilege among them), or is longer than `max_allowed_packet`.

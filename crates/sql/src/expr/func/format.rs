@@ -11,9 +11,9 @@ use crate::value::Decimal;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("FORMAT", 2..=3, formatted, format),
-    row("FORMAT_BYTES", 1..=1, plain::<20>, |c| bytes(in_units(c.double(0)?, &BYTES, 4).into_bytes())),
-    row("FORMAT_PICO_TIME", 1..=1, plain::<20>, |c| bytes(in_units(c.double(0)?, &TIMES, 3).into_bytes())),
+    row("FORMAT", 2..=3, formatted, format).makes_its_own(),
+    row("FORMAT_BYTES", 1..=1, plain::<20>, |c| bytes(in_units(c.double(0)?, &BYTES, 4).into_bytes())).makes_its_own(),
+    row("FORMAT_PICO_TIME", 1..=1, plain::<20>, |c| bytes(in_units(c.double(0)?, &TIMES, 3).into_bytes())).makes_its_own(),
 ];
 
 /// Units of bytes, the greatest first.

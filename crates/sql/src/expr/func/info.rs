@@ -23,8 +23,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("ROW_COUNT", 0..=0, bigint, |c| Ok(Value::Int(c.cx.session.row_count.get()))).follows(Follows::Statement),
     row("FOUND_ROWS", 0..=0, ubigint, |c| Ok(Value::UInt(c.cx.session.found_rows.get()))).follows(Follows::Statement),
     row("MYSQL_QUERY_ATTRIBUTE_STRING", 1..=1, attribute_type, attribute).null(Null::Maybe).follows(Follows::Statement),
-    row("CHARSET", 1..=1, named::<64>, |c| Ok(Value::str(c.args[0].ty.collation.charset()))),
-    row("COLLATION", 1..=1, named::<64>, |c| Ok(Value::str(c.args[0].ty.collation.name()))),
+    row("CHARSET", 1..=1, named::<64>, |c| Ok(Value::str(c.args[0].ty.collation.charset()))).makes_its_own(),
+    row("COLLATION", 1..=1, named::<64>, |c| Ok(Value::str(c.args[0].ty.collation.name()))).makes_its_own(),
 ];
 
 /// A text of the server's own, whose character set is that of names.

@@ -91,6 +91,8 @@ struct Function {
     compares: bool,
     /// See [`Func::takes_json`].
     takes_json: bool,
+    /// See [`Func::makes_its_own`].
+    makes_its_own: bool,
     eval: Eval,
 }
 
@@ -145,6 +147,7 @@ const fn row(
         joins: false,
         compares: false,
         takes_json: false,
+        makes_its_own: false,
         eval,
     }
 }
@@ -193,6 +196,11 @@ impl Function {
     /// See [`Func::takes_json`].
     const fn takes_json(mut self) -> Function {
         self.takes_json = true;
+        self
+    }
+    /// See [`Func::makes_its_own`].
+    const fn makes_its_own(mut self) -> Function {
+        self.makes_its_own = true;
         self
     }
     /// The name is for messages: what has it is no call.
@@ -327,25 +335,6 @@ impl Func {
     pub fn name(self) -> &'static str {
         self.row().name
     }
-    /// Whether it writes digits or a name, under the connection's collation and as weak as a constant, whatever its arguments are under.
-    pub(crate) fn is_plain(self) -> bool {
-        let names = [
-            "BIN",
-            "CONV",
-            "DAYNAME",
-            "HEX",
-            "INET6_NTOA",
-            "INET_NTOA",
-            "MD5",
-            "MONTHNAME",
-            "OCT",
-            "SHA1",
-            "SHA2",
-            "SPACE",
-            "TO_BASE64",
-        ];
-        names.contains(&self.name())
-    }
     /// Whether two calls in one statement may differ.
     pub fn is_volatile(self) -> bool {
         self.row().follows == Follows::Call
@@ -392,6 +381,10 @@ impl Func {
     /// Whether documents among its arguments stay what they are; otherwise they are their texts.
     pub(super) fn takes_json(self) -> bool {
         self.row().takes_json
+    }
+    /// Whether its text is none of its arguments', like the digits of HEX(): it holds to its collation as a constant does.
+    pub(super) fn makes_its_own(self) -> bool {
+        self.row().makes_its_own
     }
     fn takes(self, count: usize) -> bool {
         let (least, most) = self.row().arity;

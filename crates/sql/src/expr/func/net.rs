@@ -10,9 +10,9 @@ use crate::value::Value;
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
     row("INET_ATON", 1..=1, ubigint, inet_aton).null(Null::Maybe),
-    row("INET_NTOA", 1..=1, plain::<31>, inet_ntoa).null(Null::Maybe),
-    row("INET6_ATON", 1..=1, binary::<16>, inet6_aton).null(Null::Maybe),
-    row("INET6_NTOA", 1..=1, plain::<39>, inet6_ntoa).null(Null::Maybe),
+    row("INET_NTOA", 1..=1, plain::<31>, inet_ntoa).null(Null::Maybe).makes_its_own(),
+    row("INET6_ATON", 1..=1, binary::<16>, inet6_aton).null(Null::Maybe).makes_its_own(),
+    row("INET6_NTOA", 1..=1, plain::<39>, inet6_ntoa).null(Null::Maybe).makes_its_own(),
     row("IS_IPV4", 1..=1, int::<1>, is::<Ipv4Addr>),
     row("IS_IPV6", 1..=1, int::<1>, is::<Ipv6Addr>),
     row("IS_IPV4_COMPAT", 1..=1, int::<1>, |c| is_number(c, |b| b[..12] == [0; 12] && !matches!(b[12..], [0, 0, 0, 0 | 1]))),

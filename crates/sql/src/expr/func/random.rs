@@ -10,7 +10,7 @@ use crate::value::Value;
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
     row("RAND", 0..=1, double, rand).follows(Follows::Call).takes_numbers(),
-    row("RANDOM_BYTES", 1..=1, binary::<1024>, random_bytes).follows(Follows::Call),
+    row("RANDOM_BYTES", 1..=1, binary::<1024>, random_bytes).follows(Follows::Call).makes_its_own(),
 ];
 
 /// Longest result of RANDOM_BYTES.

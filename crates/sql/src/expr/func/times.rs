@@ -16,8 +16,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("MAKETIME", 3..=3, as_last, maketime).null(Null::Maybe),
     row("SEC_TO_TIME", 1..=1, as_last, sec_to_time).null(Null::Maybe),
     row("TIME_TO_SEC", 1..=1, int::<10>, |c| Ok(Value::Int(c.time(0)?.micros / MICROS))).null(Null::Maybe),
-    row("ADDTIME", 2..=2, moved, |c| move_by(c, 1)).null(Null::Maybe),
-    row("SUBTIME", 2..=2, moved, |c| move_by(c, -1)).null(Null::Maybe),
+    row("ADDTIME", 2..=2, moved, |c| move_by(c, 1)).null(Null::Maybe).makes_its_own(),
+    row("SUBTIME", 2..=2, moved, |c| move_by(c, -1)).null(Null::Maybe).makes_its_own(),
 ];
 
 fn as_time(t: &Typing<'_>) -> SqlType {

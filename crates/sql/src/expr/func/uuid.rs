@@ -10,11 +10,11 @@ use crate::value::Value;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("UUID", 0..=0, plain::<36>, |_| Ok(Value::string(uuid()))).follows(Follows::Call),
+    row("UUID", 0..=0, plain::<36>, |_| Ok(Value::string(uuid()))).follows(Follows::Call).makes_its_own(),
     row("UUID_SHORT", 0..=0, ubigint, |c| Ok(Value::UInt(short(c)?))).follows(Follows::Call),
     row("IS_UUID", 1..=1, int::<1>, |c| Ok(Value::Int(i64::from(parse(&c.text(0)?).is_some())))),
-    row("UUID_TO_BIN", 1..=2, binary::<16>, uuid_to_bin),
-    row("BIN_TO_UUID", 1..=2, plain::<36>, bin_to_uuid),
+    row("UUID_TO_BIN", 1..=2, binary::<16>, uuid_to_bin).makes_its_own(),
+    row("BIN_TO_UUID", 1..=2, plain::<36>, bin_to_uuid).makes_its_own(),
 ];
 
 fn uuid_to_bin<'a>(c: &Call<'_, 'a>) -> Computed<'a> {

@@ -7,7 +7,7 @@ use super::super::assign::{StoreContext, Target};
 use super::super::convert::exact_integer;
 use super::Lookup;
 use crate::error::SqlResult;
-use crate::types::SqlType;
+use crate::types::{BaseType, SqlType};
 
 pub(super) fn assign<'a>(
     value: Value<'a>,
@@ -54,6 +54,12 @@ pub(super) fn whole(value: &Value<'_>) -> i64 {
         Value::Double(_) | Value::Decimal(_) => value.to_f64() as i64,
         value => value.to_i64(),
     }
+}
+
+/// Whether a value is what an ENUM keeps in the place of a text that is none of its members. From one ENUM to another it goes as it is.
+pub fn is_no_member(value: &Value<'_>, ty: &SqlType) -> bool {
+    let empty = matches!(value, Value::Bytes(b) if b.is_empty());
+    empty && ty.base == BaseType::Enum && member(ty, b"") == 0
 }
 
 pub(super) fn zero(ty: &SqlType) -> Value<'static> {

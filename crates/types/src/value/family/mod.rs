@@ -25,6 +25,7 @@ mod string;
 mod time;
 mod year;
 
+pub use enumeration::is_no_member;
 pub use float::beside_float;
 pub use geometry::no_geometry;
 pub use integer::{integer_range, integer_value};
