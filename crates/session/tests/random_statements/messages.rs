@@ -67,7 +67,6 @@ const CODES: &[(&str, &str)] = &[
     // A view that isn't there.
     ("4092", "1051"),
     ("4078", "1241"),
-    ("4079", "1241"),
     // An argument outside of a function's domain.
     ("3020", "1365"),
 ];
