@@ -84,7 +84,7 @@ fn a_dropped_database_takes_its_tables_along() {
     assert_eq!(e.databases().unwrap(), ["d2"]);
     assert_eq!(e.tables("d2").unwrap(), ["a"]);
     let r = e.open_table(s.txn(), D, "a");
-    assert!(matches!(r, Err(Error::NoSuchTable(_))));
+    assert!(matches!(r, Err(Error::NoSuchDatabase(_))));
     s.rollback();
     db.check();
 }

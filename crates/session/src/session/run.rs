@@ -585,7 +585,7 @@ impl Session {
         let mut plan = match compiled {
             Ok(plan) => plan,
             // Tables are looked for first, then the name, then columns.
-            Err(e) if e.code == 1146 => return Err(e),
+            Err(e) if matches!(e.code, 1049 | 1146) => return Err(e),
             Err(e) => return ddl.finds_taken(create)?.ok_or(e),
         };
         self.txn.touched |= !plan.tables.is_empty();

@@ -467,7 +467,7 @@ impl Binder<'_, '_> {
             Ok(at) => at,
             Err(e) => {
                 // What is stored under the name of one of the system's views goes before it.
-                let services = self.cx.env.services.as_ref().filter(|_| e.code == 1146);
+                let services = self.cx.env.services.as_ref().filter(|_| matches!(e.code, 1049 | 1146));
                 let view = services.and_then(|s| s.system_view(&database, table));
                 let Some((table, view)) = view else {
                     return Err(e);
@@ -520,11 +520,7 @@ impl Binder<'_, '_> {
             Some(table) => table,
             None => self
                 .open_stored(database, name, write)
-                .map_err(|e| match e {
-                    millpond_store::Error::NoSuchTable(_)
-                    | millpond_store::Error::NoSuchDatabase(_) => no_such_table(database, name),
-                    e => crate::store_error::store_error(e, name),
-                })?,
+                .map_err(|e| crate::store_error::store_error(e, name))?,
         };
         let schema = row::schema_or_view(&table)?;
         let known = match schema.view {

@@ -304,7 +304,7 @@ impl<'a> Ddl<'a> {
                 Err(Error::Referenced { table, by }) => return Err(self.referenced(&table, &by)),
                 Ok(()) => break,
                 // Dropped by another session since we looked: look again.
-                Err(Error::NoSuchTable(_)) => {}
+                Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => {}
                 Err(e) => return Err(store_error(e, &targets[0].1)),
             }
         }
@@ -360,9 +360,9 @@ impl<'a> Ddl<'a> {
             if let Err(e) = self.engine.database(&to.0) {
                 // A table that is not there comes first.
                 let made = renames.iter().any(|(_, made)| *made == from);
-                if !made && !self.exists(&from.0, &from.1)? {
-                    let m = format!("Table '{}.{}' doesn't exist", from.0, from.1);
-                    return Err(SqlError::new(1146, m));
+                if !made {
+                    let def = self.engine.table_def(&from.0, &from.1);
+                    def.map_err(|e| store_error(e, &from.1))?;
                 }
                 return Err(store_error(e, &to.0));
             }

@@ -342,13 +342,22 @@ impl Catalog {
         self.open_named(&table.def.database, &name, Some(table))
     }
 
+    /// Why a table isn't found: its database isn't there either, or it alone.
+    pub(crate) fn missing(&self, database: &str, name: &str) -> Error {
+        let known = self.read(|txn| self.database(txn, database));
+        match known {
+            Ok(None) if database != CATALOG_DATABASE => Error::NoSuchDatabase(database.into()),
+            _ => Error::NoSuchTable(format!("{database}.{name}")),
+        }
+    }
+
     fn open_named(&self, database: &str, name: &str, of: Option<&Table>) -> Result<Arc<Table>> {
         let full = full_name(database, name);
         if let Some(t) = self.cache.by_name(&full) {
             t.refuse_quarantined()?;
             return Ok(t);
         }
-        let missing = || Error::NoSuchTable(format!("{database}.{name}"));
+        let missing = || self.missing(database, name);
         let found = self.read(|txn| self.table(txn, database, name))?;
         let id = found.ok_or_else(missing)?.def.id;
         let _loading = self.cache.loading(id);

@@ -228,7 +228,7 @@ impl Inner {
                 mdl.lock(owner, &lock, mode)?;
                 mdl.make_lasting(owner, &lock);
                 if exist && self.catalog.table(txn, database, name)?.is_none() {
-                    return Err(no_table(database, name));
+                    return Err(self.catalog.missing(database, name));
                 }
             }
             Ok(())
@@ -275,7 +275,7 @@ impl Inner {
     pub(super) fn find(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Found> {
         let key = row::table_key(database, name)?;
         let bytes = lock_row(&self.catalog.tables, txn, &key)?;
-        let bytes = bytes.ok_or_else(|| no_table(database, name))?;
+        let bytes = bytes.ok_or_else(|| self.catalog.missing(database, name))?;
         let row = row::decode_table(&bytes)?;
         Ok(Found { key, bytes, row })
     }

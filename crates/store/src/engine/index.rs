@@ -6,7 +6,6 @@
 
 use super::Inner;
 use super::ddl::{Aftermath, Dead, grave_of};
-use super::no_table;
 use super::online::{Beside, Online, Settler};
 use crate::btree::{Bulk, Root, Tree};
 use crate::catalog::row::{self, Grave};
@@ -51,7 +50,7 @@ impl Inner {
             let row = self
                 .catalog
                 .read(|t| self.catalog.table(t, database, name))?;
-            let mut def = row.ok_or_else(|| no_table(database, name))?.def;
+            let mut def = row.ok_or_else(|| self.catalog.missing(database, name))?.def;
             let mut grave = None;
             if def.indexes[0].root != 0 {
                 (def.body, def.indexes) = (body.clone(), with(def.indexes, &index));

@@ -409,7 +409,7 @@ impl Engine {
         ddl::not_partition(database, name)?;
         let catalog = &self.0.catalog;
         let found = catalog.read(|txn| catalog.table(txn, database, name))?;
-        Ok(found.ok_or_else(|| no_table(database, name))?.def)
+        Ok(found.ok_or_else(|| catalog.missing(database, name))?.def)
     }
     /// Creates a table: a catalog row, one commit; no page, no file.
     pub fn create_table(&self, owner: &Arc<Owner>, table: NewTable) -> Result<()> {

@@ -360,7 +360,8 @@ impl Session {
         let Some(table) = seen else {
             let missing = SqlError::new(1360, "Trigger does not exist");
             if !if_exists {
-                return Err(missing);
+                let there = engine.database(&database);
+                return Err(there.err().map_or(missing, |e| store_error(e, &database)));
             }
             self.env.note(missing.code, missing.message);
             return Ok(());

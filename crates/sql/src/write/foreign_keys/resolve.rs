@@ -186,7 +186,7 @@ impl Resolver<'_> {
             // Its definition is read without a lock: which keys refer here doesn't change while this table is locked.
             let schema = match self.engine.table_def(&child.0, &child.1) {
                 Ok(def) => Schema::of(&def)?,
-                Err(Error::NoSuchTable(_)) => continue,
+                Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => continue,
                 Err(e) => return Err(store_error(e, &child.1)),
             };
             for key in schema.foreign_keys {
