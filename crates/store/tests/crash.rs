@@ -108,6 +108,37 @@ fn fill_script() -> Vec<Op> {
     ]
 }
 
+/// Databases dropped with their tables to follow, and made again with tables of the same names meanwhile.
+fn dropped_script() -> Vec<Op> {
+    let few = |n| put_rows(0..4, n, 10);
+    vec![
+        Op::CreateDatabase,
+        Op::CreateTablespace("ts"),
+        Op::Create("a", false),
+        Op::Rows("a", few(0), true),
+        Op::Create("own", true),
+        Op::Rows("own", put_rows(0..3, 1, 20_000), true),
+        Op::CreateIn("b", "ts"),
+        Op::Rows("b", few(2), true),
+        Op::DropDatabase,
+        Op::CreateDatabase,
+        Op::Create("own", false),
+        Op::Rows("own", few(3), true),
+        Op::Create("c", true),
+        Op::Rows("c", few(4), true),
+        Op::Rename("own", "a"),
+        Op::CreateIn("b", "ts"),
+        Op::Rows("b", put_rows(0..3, 5, 9000), true),
+        Op::DropDatabase,
+        Op::CreateDatabase,
+        Op::Create("b", true),
+        Op::Create("c", false),
+        Op::Rows("c", few(6), true),
+        Op::DropTablespace("ts"),
+        Op::Drop(&["b"]),
+    ]
+}
+
 fn script() -> Vec<Op> {
     let put = put_rows;
     let gone = |ids: std::ops::Range<i64>| ids.map(|i| (i, None)).collect::<Vec<_>>();
@@ -344,6 +375,7 @@ fn small(drop_algorithm: DropAlgorithm) -> Options {
     Options {
         log_bytes: 1 << 20,
         drop_algorithm,
+        drop_at_once: 1,
         ..options()
     }
 }
@@ -489,6 +521,11 @@ fn fills_at_every_write() {
 #[test]
 fn tablespaces_at_every_write() {
     every_cut(DropAlgorithm::Millpond, &tablespaces_script());
+}
+
+#[test]
+fn dropped_databases_at_every_write() {
+    every_cut(DropAlgorithm::Millpond, &dropped_script());
 }
 
 fn every_cut(algorithm: DropAlgorithm, script: &[Op]) {

@@ -9,7 +9,7 @@ use millpond_store::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Definitions whose bodies are lists of names: `+parent` refers to a table of the same database, `!name` is a foreign key's, `?name` a
+/// Definitions whose bodies are lists of names: `+parent` refers to a table of the same database, `+other.parent` to one of another, `!name` is a foreign key's, `?name` a
 /// condition's.
 struct Listed(common::ToyCodecs);
 
@@ -26,7 +26,10 @@ impl CodecFactory for Listed {
         References {
             parents: named('+')
                 .into_iter()
-                .map(|p| (def.database.clone(), p))
+                .map(|p| match p.split_once('.') {
+                    Some((other, parent)) => (other.into(), parent.into()),
+                    None => (def.database.clone(), p),
+                })
                 .collect(),
             constraints: [
                 ('!', ConstraintKind::ForeignKey),
@@ -61,7 +64,10 @@ fn table(name: &str, body: &str) -> NewTable {
 }
 
 fn open(sim: &SimStorage) -> Engine {
-    let options = common::options();
+    open_with(sim, common::options())
+}
+
+fn open_with(sim: &SimStorage, options: Options) -> Engine {
     let codecs = Arc::new(Listed(common::ToyCodecs));
     Engine::open(Arc::new(sim.clone()) as Arc<dyn Storage>, options, codecs).unwrap()
 }
@@ -181,6 +187,82 @@ fn ddl_keeps_the_index() {
     ddl(&e, &o, &|| e.drop_unreferenced_database(&o, "d").map(drop)).unwrap();
     e.create_database(&o, "d", &[]).unwrap();
     assert_eq!(children(&e, "q"), Vec::<String>::new());
+    assert_eq!(e.check().unwrap(), Vec::<String>::new());
+}
+
+/// A database whose tables follow in the background: what it has to do with others ends with the statement, and names of constraints are free.
+#[test]
+fn references_go_with_the_database() {
+    let sim = SimStorage::new();
+    let options = Options {
+        drop_at_once: 0,
+        ..common::options()
+    };
+    let e = open_with(&sim, options);
+    let o = e.owner();
+    for database in ["d", "e"] {
+        e.create_database(&o, database, &[]).unwrap();
+    }
+    e.prepare_references(&o).unwrap();
+    let make = |database: &str, name: &str, body: &str| {
+        let new = || {
+            e.create_table(
+                &o,
+                NewTable {
+                    database: database.into(),
+                    ..table(name, body)
+                },
+            )
+        };
+        ddl(&e, &o, &new).unwrap();
+    };
+    make("d", "p", "");
+    make("d", "c", "+p !one");
+    make("e", "x", "+d.p !two");
+    make("e", "z", "");
+    make("d", "y", "+e.z !four ?three");
+    let opened = || {
+        let reader = e.owner();
+        let mut txn = e.begin(&reader, Isolation::RepeatableRead);
+        let z = e.open_table(&mut txn, "e", "z").unwrap();
+        let known = e.children(&z).unwrap().to_vec();
+        e.commit(txn).unwrap();
+        (z, known)
+    };
+    let (before, known) = opened();
+    assert_eq!(known, [name("y")]);
+
+    let other = |name: &str| ("e".to_string(), name.to_string());
+    let refused = e.drop_unreferenced_database(&o, "d");
+    assert!(
+        matches!(&refused, Err(Error::Referenced { table, by }) if *table == name("p") && *by == other("x")),
+        "{refused:?}"
+    );
+    let asked = e.drop_database(&o, "d");
+    assert!(
+        matches!(&asked, Err(Error::Related(names)) if *names == [other("x"), other("z")]),
+        "{asked:?}"
+    );
+    assert_eq!(e.tables("d").unwrap(), ["c", "p", "y"]);
+    ddl(&e, &o, &|| e.drop_database(&o, "d").map(drop)).unwrap();
+
+    assert_eq!(e.children_of("d", "p").unwrap(), [other("x")]);
+    assert_eq!(opened().1, []);
+    let reader = e.owner();
+    let mut txn = e.begin(&reader, Isolation::RepeatableRead);
+    assert!(!before.pin(&mut txn).unwrap());
+    e.commit(txn).unwrap();
+    e.create_database(&o, "d", &[]).unwrap();
+    make("d", "k", "!one !four ?three");
+    make("d", "p", "");
+    let alone = e.drop_unreferenced_database(&o, "d");
+    assert!(matches!(alone, Err(Error::Referenced { .. })));
+    common::wait_until(|| {
+        let counters = e.status().counters;
+        let active = |c: &&(&str, u64)| c.0 == "Millpond_reclaimer_active";
+        counters.iter().find(active).unwrap().1 == 0
+    });
+    assert_eq!(e.tables("d").unwrap(), ["k", "p"]);
     assert_eq!(e.check().unwrap(), Vec::<String>::new());
 }
 

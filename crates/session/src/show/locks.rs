@@ -296,8 +296,8 @@ fn metadata_locks() -> Virtual {
                 continue;
             };
             let (database, table) = split_name(name);
-            // The engine's own work is nobody's connection.
-            if lock.who.tag == 0 {
+            // The engine's own work is nobody's connection. Who has the lock under which a database's tables are opened has the database's.
+            if lock.who.tag == 0 || (lock.granted && name.ends_with('\0')) {
                 continue;
             }
             emit(&[

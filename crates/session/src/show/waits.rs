@@ -21,9 +21,10 @@ pub(super) fn metadata_waits(engine: &Engine) -> HashMap<u64, &'static str> {
     each.collect()
 }
 
-/// Database and table of a metadata lock's name; the one above all has neither.
+/// Database and table of a metadata lock's name; the one above all has neither, and that under which a database's tables are opened no table.
 pub(super) fn split_name(name: &str) -> (&str, Option<&str>) {
     match name.split_once('\0') {
+        Some((database, "")) => (database, None),
         Some((database, table)) => (database, Some(table)),
         None => (name, None),
     }

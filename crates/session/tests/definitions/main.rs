@@ -1,6 +1,7 @@
 //! What definitions of tables do, also while others read and write: one program, a module a topic.
 
 mod ddl;
+mod drop_database;
 mod instant;
 mod online_ddl;
 mod online_rebuild;

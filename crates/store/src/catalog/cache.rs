@@ -101,6 +101,21 @@ impl Cache {
         }
     }
 
+    /// Invalidates all tables of a database.
+    pub fn invalidate_database(&self, database: &str) {
+        let is_of = |t: &Table| t.def.database == database;
+        for shard in &self.names {
+            // The objects stay in the map by id, so none is dropped under the mutex.
+            shard.lock().retain(|_, t| !is_of(t));
+        }
+        for shard in &self.ids {
+            let map = shard.map.lock();
+            for t in map.values().filter(|t| is_of(t)) {
+                t.valid.store(false, Ordering::Release);
+            }
+        }
+    }
+
     /// Removes a table that is gone. The caller holds the load lock.
     pub fn remove_id(&self, id: u64) -> Option<Arc<Table>> {
         self.ids(id).map.lock().remove(&id)

@@ -11,6 +11,7 @@
 //! | `references` | which tables refer to which |
 //! | `tablespaces` | general tablespaces and the tables in them |
 //! | `objects` | stored objects that are no tables |
+//! | `dropped` | databases that were dropped and whose tables are to follow |
 //! | `handler` | which table an undo record is about |
 //!
 //! **Promises.** At most one [`Core`](crate::table::Core) exists per table, so counters and roots have one truth. Whoever holds a table's metadata
@@ -20,6 +21,7 @@
 //! then an id shard. Load and counter locks may be held across I/O: they are one table's, or one of many shards'.
 
 mod cache;
+mod dropped;
 mod handler;
 mod keys;
 mod objects;
@@ -29,6 +31,7 @@ pub(crate) mod row;
 mod statistics;
 mod tablespaces;
 
+pub(crate) use dropped::Dropped;
 pub(crate) use handler::Handler;
 pub use keys::Keys;
 pub(crate) use objects::OBJECTS;
@@ -219,11 +222,14 @@ impl Catalog {
     /// Row of a table.
     pub fn table(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Option<TableRow>> {
         let key = row::table_key(database, name)?;
-        let found = lookup(&self.tables, txn, 0, &key)?;
-        found.map(|(_, row)| row::decode_table(&row)).transpose()
+        let Some((_, row)) = lookup(&self.tables, txn, 0, &key)? else {
+            return Ok(None);
+        };
+        let row = row::decode_table(&row)?;
+        Ok((!self.is_dropped(txn, &row.def)?).then_some(row))
     }
 
-    /// Row of a table by its id.
+    /// Row of a table by its id, be it one that was dropped with its database: there may be undo of it.
     fn table_by_id(&self, txn: &mut Txn, id: u64) -> Result<Option<TableRow>> {
         let found = lookup(&self.tables, txn, 1, &id.to_be_bytes())?;
         found.map(|(_, row)| row::decode_table(&row)).transpose()
@@ -232,25 +238,41 @@ impl Catalog {
     /// Names of databases, sorted.
     pub fn database_names(&self, txn: &mut Txn) -> Result<Vec<String>> {
         let mut names = Vec::new();
-        self.keys(&self.databases, txn, Vec::new(), &mut |key| {
-            names.push(row::name_of(key)?);
-            Ok(())
-        })?;
+        let mut scan = scan(&self.databases, txn, Vec::new(), Fetch::Key)?;
+        while let Some(row) = scan.next(txn)? {
+            names.push(row::name_of(row.clustered_key)?);
+        }
+        names.retain(|name| !dropped::is_mark(name));
         Ok(names)
     }
 
     /// Names of a database's tables, sorted.
     pub fn table_names(&self, txn: &mut Txn, database: &str) -> Result<Vec<String>> {
         let mut names = Vec::new();
-        let prefix = row::database_key(database)?;
-        self.keys(&self.tables, txn, prefix, &mut |key| {
-            let name = row::names_of(key)?.1;
-            if row::split_partition(&name).is_none() {
-                names.push(name);
-            }
+        self.each_table_name(txn, database, &mut |name| {
+            names.push(name);
             Ok(())
         })?;
         Ok(names)
+    }
+
+    /// Visits the names of a database's tables in order.
+    pub fn each_table_name(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        f: &mut dyn FnMut(String) -> Result<()>,
+    ) -> Result<()> {
+        let prefix = row::database_key(database)?;
+        self.names(
+            txn,
+            database,
+            prefix,
+            &mut |name| match row::split_partition(&name) {
+                None => f(name),
+                Some(_) => Ok(()),
+            },
+        )
     }
 
     /// Stored names of a table's partitions, sorted.
@@ -262,8 +284,7 @@ impl Catalog {
     ) -> Result<Vec<String>> {
         let mut names = Vec::new();
         let prefix = row::table_key(database, table)?;
-        self.keys(&self.tables, txn, prefix, &mut |key| {
-            let name = row::names_of(key)?.1;
+        self.names(txn, database, prefix, &mut |name| {
             if row::split_partition(&name).is_some() {
                 names.push(name);
             }
@@ -272,26 +293,44 @@ impl Catalog {
         Ok(names)
     }
 
-    fn keys(
+    /// Visits the stored names of a database's tables and partitions whose keys begin with `prefix`.
+    fn names(
         &self,
-        table: &Table,
         txn: &mut Txn,
+        database: &str,
         prefix: Vec<u8>,
-        f: &mut dyn FnMut(&[u8]) -> Result<()>,
+        f: &mut dyn FnMut(String) -> Result<()>,
     ) -> Result<()> {
-        let mut scan = scan(table, txn, prefix, Fetch::Key)?;
+        let below = self.dropped_below(txn, database)?;
+        // Ids are in rows; without a mark keys alone are read.
+        let fetch = if below == 0 { Fetch::Key } else { Fetch::Row };
+        let mut scan = scan(&self.tables, txn, prefix, fetch)?;
         while let Some(row) = scan.next(txn)? {
-            f(row.clustered_key)?;
+            if below == 0 || row::table_id(row.row)? >= below {
+                f(row::names_of(row.clustered_key)?.1)?;
+            }
         }
         Ok(())
     }
 
-    /// Visits all table rows.
+    /// Visits the rows of all tables.
     pub fn each_table(
         &self,
         txn: &mut Txn,
         f: &mut dyn FnMut(TableRow) -> Result<()>,
     ) -> Result<()> {
+        let marks = self.dropped(txn)?;
+        self.each_row(txn, &mut |row| {
+            let of = |m: &&Dropped| m.database == row.def.database;
+            match marks.iter().find(of) {
+                Some(mark) if row.def.id < mark.below => Ok(()),
+                _ => f(row),
+            }
+        })
+    }
+
+    /// Visits the rows of all tables, those that were dropped with their database among them.
+    pub fn each_row(&self, txn: &mut Txn, f: &mut dyn FnMut(TableRow) -> Result<()>) -> Result<()> {
         let mut scan = scan(&self.tables, txn, Vec::new(), Fetch::Row)?;
         while let Some(row) = scan.next(txn)? {
             f(row::decode_table(row.row)?)?;
@@ -473,6 +512,16 @@ impl Catalog {
     /// The caller holds the exclusive metadata lock.
     pub fn invalidate(&self, id: u64, database: &str, name: &str) {
         self.cache.invalidate(id, &full_name(database, name));
+    }
+
+    /// The same for all tables of a database.
+    pub fn invalidate_database(&self, database: &str) {
+        self.cache.invalidate_database(database);
+    }
+
+    /// The object of a table if it is open by name.
+    pub fn opened(&self, database: &str, name: &str) -> Option<Arc<Table>> {
+        self.cache.by_name(&full_name(database, name))
     }
 
     /// After DDL that ended some spaces has committed: they die. `gone`: the table itself does.

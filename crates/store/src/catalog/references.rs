@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::table::format::{Reader, put_bytes};
 use crate::table::{Fetch, ReadMode, Table};
 use crate::txn::{LockMode, Txn, WaitPolicy};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The table.
@@ -108,6 +109,17 @@ pub(super) fn key_of(row: &[u8]) -> Result<&[u8]> {
     Reader(row).bytes()
 }
 
+/// What a database's tables have to do with references.
+#[derive(Default)]
+pub(crate) struct DatabaseReferences {
+    /// Keys of all entries that go with the database.
+    pub keys: Vec<Vec<u8>>,
+    /// Tables of other databases that its tables refer to or that refer to one of them.
+    pub related: BTreeSet<(String, String)>,
+    /// The first of its tables to which one of another database refers, and that.
+    pub referenced: Option<((String, String), (String, String))>,
+}
+
 impl Catalog {
     /// The table of references, if there is one yet.
     pub fn references(&self) -> Option<&Arc<Table>> {
@@ -148,6 +160,51 @@ impl Catalog {
             );
         }
         Ok(children)
+    }
+
+    /// What is to be done about references when a database goes. Reads the entries of all references there are, for they are ordered by what is referred
+    /// to; `each` is called now and then.
+    pub fn references_of_database(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        each: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<DatabaseReferences> {
+        let mut found = DatabaseReferences::default();
+        let Some(table) = self.references.get() else {
+            return Ok(found);
+        };
+        let cut = || Error::Corrupt("a row of references names no table".into());
+        let mut all = scan(table, txn, vec![PARENT], Fetch::Key)?;
+        while let Some(row) = all.next(txn)? {
+            each()?;
+            let key = row.clustered_key;
+            let mut databases = key[1..].split(|&b| b == 0).step_by(2);
+            let is_ours = |name: Option<&[u8]>| name == Some(database.as_bytes());
+            let (to_us, by_us) = (is_ours(databases.next()), is_ours(databases.next()));
+            if by_us {
+                found.keys.push(key.to_vec());
+            }
+            if to_us != by_us {
+                let parent = parent_of(key).ok_or_else(cut)?;
+                let child = names(&key[1..], 2).ok_or_else(cut)?;
+                if to_us && found.referenced.is_none() {
+                    found.referenced = Some((parent.clone(), child.clone()));
+                }
+                found.related.insert(if to_us { child } else { parent });
+            }
+        }
+        drop(all);
+        for kind in [FOREIGN_KEY, CHECK] {
+            let mut prefix = vec![kind];
+            put_name(&mut prefix, database);
+            let mut own = scan(table, txn, prefix, Fetch::Key)?;
+            while let Some(row) = own.next(txn)? {
+                each()?;
+                found.keys.push(row.clustered_key.to_vec());
+            }
+        }
+        Ok(found)
     }
 
     /// Adds an entry; a duplicate is one of `DuplicateKey`.

@@ -88,7 +88,8 @@ impl Inner {
         let mut databases = HashSet::new();
         self.catalog.read(|txn| {
             databases.extend(self.catalog.database_names(txn)?);
-            self.catalog.each_table(txn, &mut |row| {
+            databases.extend(self.catalog.dropped(txn)?.into_iter().map(|d| d.database));
+            self.catalog.each_row(txn, &mut |row| {
                 rows.push(row);
                 Ok(())
             })

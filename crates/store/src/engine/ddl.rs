@@ -9,7 +9,7 @@ use super::reclaim::{Held, Reclaimer};
 use super::references::Relations;
 use super::{Inner, NewTable, Place, Rename, TableName, no_table};
 use crate::catalog::row::{self, Grave, Late, TableRow};
-use crate::catalog::{CATALOG_DATABASE, IndexDef, TableDef, full_name};
+use crate::catalog::{CATALOG_DATABASE, Catalog, IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
 use crate::space::{FileId, SpaceId};
 use crate::table::{ReadMode, Table};
@@ -62,6 +62,73 @@ impl<'r> Aftermath<'r> {
     /// Keeps the reclaimer away from a space, before its grave's row is written.
     pub fn hold(&mut self, space: SpaceId) {
         self.unburied.add(space);
+    }
+
+    /// Digs graves for all that a table has; most tables of a test suite have nothing.
+    pub fn dig(&mut self, catalog: &Catalog, txn: &mut Txn, def: &TableDef) -> Result<()> {
+        let rooted = def.indexes.iter().filter(|i| i.root != 0);
+        let spaces: Vec<(SpaceId, FileId)> = rooted.clone().map(|i| (i.space, def.file)).collect();
+        if !def.file.is_own() {
+            for index in rooted {
+                self.add_grave(catalog, txn, grave_of(index, def))?;
+            }
+        } else if let Some(&(space, file)) = spaces.first() {
+            let grave = Grave {
+                space,
+                file,
+                root: 0,
+                whole_file: true,
+                late: Late::now(def, ""),
+            };
+            self.add_grave(catalog, txn, grave)?;
+        }
+        self.dead.push(Dead {
+            table: def.id,
+            spaces,
+            gone: true,
+            partitioned: def.partitioned,
+        });
+        Ok(())
+    }
+
+    pub fn add_grave(&mut self, catalog: &Catalog, txn: &mut Txn, grave: Grave) -> Result<()> {
+        self.hold(grave.space);
+        // Before anybody can see it, so that the reclaimer never counts down first.
+        self.reclaimer.shared().graves_added(1);
+        self.dug += 1;
+        catalog.graveyard.insert(txn, &row::encode_grave(&grave))
+    }
+
+    /// Removes the row of a table that was dropped with its database, which is locked, and digs its graves. Nobody has it open by name.
+    pub fn remove_dropped(
+        &mut self,
+        catalog: &Catalog,
+        txn: &mut Txn,
+        (key, bytes): (&[u8], &[u8]),
+    ) -> Result<()> {
+        let def = row::decode_table(bytes)?.def;
+        // First, so that the transaction's last changes are the catalog's: recovery tells DDL by them.
+        catalog.keep_statistics(txn, def.id, None)?;
+        if def.file.is_general() {
+            catalog.set_member(txn, def.file, def.id, false)?;
+        }
+        catalog.tables.delete(txn, key, bytes)?;
+        self.dig(catalog, txn, &def)
+    }
+
+    /// Commits a transaction on the catalog, durably, and does what is left to do then.
+    pub fn conclude(&mut self, catalog: &Catalog, txn: Txn) -> Result<()> {
+        let pager = &catalog.ctx.pager;
+        let lsn = catalog.ctx.sys.commit_no_wait(txn)?;
+        self.committed = true;
+        pager.log().sync_to(lsn)?;
+        for d in &self.dead {
+            catalog.bury(d.table, &d.spaces, d.gone);
+            if d.spaces.is_empty() && !d.partitioned {
+                pager.drop_empty();
+            }
+        }
+        Ok(())
     }
 
     /// A grave of what is being built is there, whatever becomes of the transaction, which is to remove it.
@@ -119,7 +186,7 @@ impl Inner {
         let done = f(&mut txn, &mut aftermath)
             .and_then(|r| self.settle(&mut txn, &aftermath.relations).map(|()| r));
         match done {
-            Ok(r) => self.conclude(txn, &mut aftermath).map(|()| r),
+            Ok(r) => aftermath.conclude(&self.catalog, txn).map(|()| r),
             Err(e) => {
                 self.sys.rollback(txn, &*self.handler)?;
                 Err(e)
@@ -127,26 +194,12 @@ impl Inner {
         }
     }
 
-    /// Commits a transaction on the catalog, durably, and does what is left to do then.
-    pub(super) fn conclude(&self, txn: Txn, aftermath: &mut Aftermath<'_>) -> Result<()> {
-        let lsn = self.sys.commit_no_wait(txn)?;
-        aftermath.committed = true;
-        self.pager.log().sync_to(lsn)?;
-        for d in &aftermath.dead {
-            self.catalog.bury(d.table, &d.spaces, d.gone);
-            if d.spaces.is_empty() && !d.partitioned {
-                self.pager.drop_empty();
-            }
-        }
-        Ok(())
-    }
-
     pub(super) fn lock_database(&self, txn: &Txn, name: &str, mode: MdlMode) -> Result<()> {
         let mdl = self.sys.mdl();
         mdl.lock(txn.owner(), &mdl.get(name), mode)
     }
 
-    fn lock_table(&self, txn: &Txn, database: &str, name: &str) -> Result<()> {
+    pub(super) fn lock_table(&self, txn: &Txn, database: &str, name: &str) -> Result<()> {
         let mdl = self.sys.mdl();
         let lock = mdl.get(&full_name(database, name));
         mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)
@@ -277,10 +330,13 @@ impl Inner {
         let bytes = lock_row(&self.catalog.tables, txn, &key)?;
         let bytes = bytes.ok_or_else(|| self.catalog.missing(database, name))?;
         let row = row::decode_table(&bytes)?;
+        if self.catalog.is_dropped(txn, &row.def)? {
+            return Err(no_table(database, name));
+        }
         Ok(Found { key, bytes, row })
     }
 
-    fn need_database(&self, txn: &mut Txn, name: &str) -> Result<()> {
+    pub(super) fn need_database(&self, txn: &mut Txn, name: &str) -> Result<()> {
         match self.catalog.database(txn, name)? {
             Some(_) => Ok(()),
             None => Err(Error::NoSuchDatabase(name.into())),
@@ -320,61 +376,30 @@ impl Inner {
         })
     }
 
-    /// `alone`: no table of another database refers to one of it.
-    pub(super) fn drop_database(
-        &self,
-        owner: &Arc<Owner>,
-        name: &str,
-        alone: bool,
-    ) -> Result<usize> {
-        not_partition(name, "").map_err(|_| Error::NoSuchDatabase(name.into()))?;
-        self.ddl(owner, |txn, after| {
-            self.lock_database(txn, name, MdlMode::Exclusive)?;
-            let key = row::database_key(name)?;
-            let old = lock_row(&self.catalog.databases, txn, &key)?;
-            let old = old.ok_or_else(|| Error::NoSuchDatabase(name.into()))?;
-            // Nobody creates or renames tables in it now; those who use one are waited for.
-            let tables = self.catalog.table_names(txn, name)?;
-            for table in &tables {
-                self.lock_table(txn, name, table)?;
-            }
-            if alone {
-                let named = tables.iter().map(|t| (name.to_string(), t.clone()));
-                self.refuse_referenced(txn, &named.collect::<Vec<_>>())?;
-            }
-            for table in &tables {
-                self.drop_one(txn, name, table, after)?;
-            }
-            self.catalog.drop_objects(txn, name)?;
-            self.catalog.databases.delete(txn, &key, &old)?;
-            Ok(tables.len())
-        })
-    }
-
     pub(super) fn create_table(&self, owner: &Arc<Owner>, table: NewTable) -> Result<()> {
         let row = self.new_row(table)?;
-        let bytes = row::encode_table(&row)?;
-        self.insert_table(owner, &row.def, &[bytes])
+        self.insert_table(owner, vec![row])
     }
 
     /// Puts a new table's row into the catalog, and those of its partitions.
-    pub(super) fn insert_table(
-        &self,
-        owner: &Arc<Owner>,
-        def: &TableDef,
-        rows: &[Vec<u8>],
-    ) -> Result<()> {
-        let (database, name) = (&def.database, &def.name);
-        row::table_key(database, name)?;
+    pub(super) fn insert_table(&self, owner: &Arc<Owner>, mut rows: Vec<TableRow>) -> Result<()> {
+        let (database, name) = (rows[0].def.database.clone(), rows[0].def.name.clone());
+        row::table_key(&database, &name)?;
         self.ddl(owner, |txn, after| {
-            self.lock_tables(txn, [(&**database, &**name)].into_iter())?;
-            self.need_database(txn, database)?;
+            self.lock_tables(txn, [(&*database, &*name)].into_iter())?;
+            self.need_database(txn, &database)?;
+            let below = self.catalog.dropped_below(txn, &database)?;
+            for row in rows.iter_mut().filter(|r| r.def.id < below) {
+                // A database of this name was dropped since the ids were taken.
+                row.def.id = self.new_table_id()?;
+            }
+            let def = &rows[0].def;
             self.keep_tablespace(txn, def.file)?;
             // First, so that the transaction's last changes are the definitions'.
             self.note_member(txn, None, Some(def))?;
             self.note_relations(&mut after.relations, None, Some(def));
-            for bytes in rows {
-                match self.catalog.tables.insert(txn, bytes) {
+            for row in &rows {
+                match self.insert_row(txn, row, after) {
                     Err(Error::DuplicateKey { index: 0 }) => {
                         return Err(Error::TableExists(format!("{database}.{name}")));
                     }
@@ -383,6 +408,18 @@ impl Inner {
             }
             Ok(())
         })
+    }
+
+    /// Inserts a table's or partition's row.
+    pub(super) fn insert_row(
+        &self,
+        txn: &mut Txn,
+        row: &TableRow,
+        after: &mut Aftermath<'_>,
+    ) -> Result<()> {
+        let def = &row.def;
+        self.make_way(txn, &def.database, &def.name, after)?;
+        self.catalog.tables.insert(txn, &row::encode_table(row)?)
     }
 
     pub(super) fn new_row(&self, table: NewTable) -> Result<TableRow> {
@@ -442,7 +479,7 @@ impl Inner {
     }
 
     /// Drops a table, with its partitions.
-    fn drop_one(
+    pub(super) fn drop_one(
         &self,
         txn: &mut Txn,
         database: &str,
@@ -473,56 +510,9 @@ impl Inner {
         self.note_member(txn, Some(&found.row.def), None)?;
         self.note_relations(&mut after.relations, Some(&found.row.def), None);
         self.catalog.tables.delete(txn, &found.key, &found.bytes)?;
-        self.dig(txn, &found.row.def, after)?;
+        after.dig(&self.catalog, txn, &found.row.def)?;
         self.catalog.invalidate(found.row.def.id, database, name);
         Ok(found.row.def.partitioned)
-    }
-
-    /// Graves for all that a table has; most tables of a test suite have nothing.
-    pub(super) fn dig(
-        &self,
-        txn: &mut Txn,
-        def: &TableDef,
-        after: &mut Aftermath<'_>,
-    ) -> Result<()> {
-        let rooted = def.indexes.iter().filter(|i| i.root != 0);
-        let spaces: Vec<(SpaceId, FileId)> = rooted.clone().map(|i| (i.space, def.file)).collect();
-        if !def.file.is_own() {
-            for index in rooted {
-                self.add_grave(txn, grave_of(index, def), after)?;
-            }
-        } else if let Some(&(space, file)) = spaces.first() {
-            let grave = Grave {
-                space,
-                file,
-                root: 0,
-                whole_file: true,
-                late: Late::now(def, ""),
-            };
-            self.add_grave(txn, grave, after)?;
-        }
-        after.dead.push(Dead {
-            table: def.id,
-            spaces,
-            gone: true,
-            partitioned: def.partitioned,
-        });
-        Ok(())
-    }
-
-    pub(super) fn add_grave(
-        &self,
-        txn: &mut Txn,
-        grave: Grave,
-        after: &mut Aftermath<'_>,
-    ) -> Result<()> {
-        after.hold(grave.space);
-        // Before anybody can see it, so that the reclaimer never counts down first.
-        self.reclaimer.shared().graves_added(1);
-        after.dug += 1;
-        self.catalog
-            .graveyard
-            .insert(txn, &row::encode_grave(&grave))
     }
 
     pub(super) fn truncate_table(
@@ -577,7 +567,7 @@ impl Inner {
             .move_statistics(txn, found.row.def.id, new.def.id)?;
         self.note_member(txn, Some(&found.row.def), Some(&new.def))?;
         self.replace(txn, &found, &new, after)?;
-        self.dig(txn, &found.row.def, after)?;
+        after.dig(&self.catalog, txn, &found.row.def)?;
         Ok(new.def.partitioned)
     }
 
@@ -648,13 +638,16 @@ impl Inner {
 
     fn lock_pairs(
         &self,
-        txn: &Txn,
+        txn: &mut Txn,
         pairs: &[Rename],
         bodies: &[(TableName, Vec<u8>)],
     ) -> Result<()> {
         let names = pairs.iter().flat_map(|(from, to)| [from, to]);
         let names = names.chain(bodies.iter().map(|(name, _)| name));
-        self.lock_tables(txn, names.map(|(d, n)| (&**d, &**n)))
+        self.lock_tables(txn, names.map(|(d, n)| (&**d, &**n)))?;
+        pairs
+            .iter()
+            .try_for_each(|(from, to)| self.admit(txn, from, &to.0))
     }
 
     /// Renames a table and its partitions. `built`: the transaction that built it.
@@ -708,6 +701,11 @@ impl Inner {
         new.version += 1;
         new.def.database = database.into();
         new.def.name = name.into();
+        if self.catalog.is_dropped(txn, &new.def)? {
+            let what = format!("{database}.{name} would be one of those that were dropped");
+            return Err(Error::Invalid(what));
+        }
+        self.make_way(txn, database, name, after)?;
         self.replace(txn, found, &new, after)
     }
 }
@@ -733,8 +731,18 @@ pub(super) fn not_partition(database: &str, name: &str) -> Result<()> {
 
 /// The newest version of a catalog row, locked exclusively.
 pub(crate) fn lock_row(table: &Table, txn: &mut Txn, key: &[u8]) -> Result<Option<Vec<u8>>> {
+    lock_row_by(WaitPolicy::Wait, table, txn, key)
+}
+
+/// The same, with something else to do where the row is locked.
+pub(super) fn lock_row_by(
+    policy: WaitPolicy,
+    table: &Table,
+    txn: &mut Txn,
+    key: &[u8],
+) -> Result<Option<Vec<u8>>> {
     let (mut clustered, mut row) = (Vec::new(), Vec::new());
-    let mode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
+    let mode = ReadMode::Locking(LockMode::Exclusive, policy);
     let found = table.get(txn, 0, key, mode, &mut clustered, &mut row)?;
     Ok(found.then_some(row))
 }

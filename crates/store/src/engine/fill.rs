@@ -190,7 +190,7 @@ impl TableFill<'_> {
     pub fn commit(mut self, txn: Txn, rows: u64) -> Result<()> {
         self.concluded = true;
         self.made.core.row_ids_used(rows);
-        self.inner.conclude(txn, &mut self.aftermath)?;
+        self.aftermath.conclude(&self.inner.catalog, txn)?;
         self.made.count_inserted(rows);
         self.inner.fills.fetch_add(1, Ordering::Relaxed);
         Ok(())

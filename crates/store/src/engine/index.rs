@@ -238,7 +238,7 @@ impl Inner {
             let dead = new.def.indexes.remove(at);
             self.replace(txn, &found, &new, after)?;
             if dead.root != 0 {
-                self.add_grave(txn, grave_of(&dead, def), after)?;
+                after.add_grave(&self.catalog, txn, grave_of(&dead, def))?;
                 after.dead.push(Dead {
                     table: def.id,
                     spaces: vec![(dead.space, def.file)],

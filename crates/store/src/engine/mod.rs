@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `open` | creating, recovering, closing |
 //! | `ddl` | CREATE, DROP, TRUNCATE, RENAME |
+//! | `drop_database` | DROP DATABASE |
+//! | `dropped` | tables of dropped databases follow in the background |
 //! | `index` | CREATE INDEX, DROP INDEX |
 //! | `online` | index builds while rows change |
 //! | `follow` | the same for whoever writes a whole table anew |
@@ -29,6 +31,8 @@
 
 mod check;
 mod ddl;
+mod drop_database;
+mod dropped;
 mod fill;
 mod follow;
 mod graveyard;
@@ -67,6 +71,7 @@ use crate::txn::{
     TxnSystem, WaitInfo, Xid,
 };
 pub(crate) use ddl::lock_row;
+use dropped::Dropper;
 pub use fill::TableFill;
 pub use follow::{Follow, RowFollower};
 pub use online::Beside;
@@ -117,6 +122,8 @@ pub struct Options {
     /// Bytes that row locks may take; 0: half the pool, 256 MiB at least. Beyond that statements fail with
     /// [`Error::LockTableFull`].
     pub lock_bytes: u64,
+    /// Up to this many tables of a database are dropped by the statement that drops it; more follow it in the background.
+    pub drop_at_once: usize,
     /// How to open a database that is damaged: `innodb_force_recovery`, 0 to [`FORCE_RECOVERY_MOST`]. Above 0 rows can be read,
     /// and tables dropped, but rows cannot be changed. 1: what recovery finds damaged is passed by. 2: neither purge nor the
     /// reclaimer runs. 3: what a crash left unfinished stays so, in the eyes of readers undone.
@@ -129,6 +136,8 @@ const LOCK_BYTES_LEAST: u64 = 256 << 20;
 /// The highest [`Options::force_recovery`] there is.
 pub const FORCE_RECOVERY_MOST: u8 = 3;
 
+/// Default of [`Options::drop_at_once`]: they take some ten milliseconds.
+pub const DROP_AT_ONCE: usize = 1000;
 /// Default of [`Options::row_log_bytes`].
 pub const ROW_LOG_BYTES: u64 = 128 << 20;
 /// Default of [`Options::sort_bytes`].
@@ -156,6 +165,7 @@ impl Default for Options {
             sort_bytes: SORT_BYTES,
             ddl_bytes: DDL_BYTES,
             lock_bytes: 0,
+            drop_at_once: DROP_AT_ONCE,
             force_recovery: 0,
         }
     }
@@ -220,7 +230,10 @@ struct Inner {
     catalog: Arc<Catalog>,
     handler: Arc<Handler>,
     codecs: Arc<dyn CodecFactory>,
-    reclaimer: Reclaimer,
+    reclaimer: Arc<Reclaimer>,
+    dropper: Dropper,
+    /// Tables of a database that are dropped by the statement that drops it; more follow in the background.
+    drop_at_once: usize,
     unfinished: Unfinished,
     file_per_table: AtomicBool,
     closed: AtomicBool,
@@ -238,6 +251,7 @@ struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.unfinished.stop();
+        self.dropper.stop();
         self.reclaimer.stop();
         self.sys.stop_purge();
     }
@@ -338,7 +352,7 @@ impl Engine {
         let mdl = self.0.sys.mdl();
         let lock = mdl.get(&full_name(database, name));
         mdl.lock(txn.owner(), &lock, MdlMode::Shared)?;
-        self.0.catalog.open_table(database, name)
+        self.0.open_locked(txn, database, name)
     }
     /// The same for a statement that is about to write to the table: who waits to write has nothing of it that others wait for.
     /// What the transaction has of the table already is left to [`Table::pin_for_write`] to make more of.
@@ -354,7 +368,7 @@ impl Engine {
         if !mdl.holds(txn.owner(), &lock, MdlMode::Shared) {
             mdl.lock(txn.owner(), &lock, MdlMode::Write)?;
         }
-        self.0.catalog.open_table(database, name)
+        self.0.open_locked(txn, database, name)
     }
     /// A partition of a table that the transaction has opened or pinned: the one at position `at` of `count`, as the layer
     /// above orders them, and its name. Which position has which name is fixed while the table is valid.
@@ -375,10 +389,6 @@ impl Engine {
     /// Gives a database other options.
     pub fn set_database_options(&self, owner: &Arc<Owner>, name: &str, body: &[u8]) -> Result<()> {
         self.0.set_database_options(owner, name, body)
-    }
-    /// Drops a database and its tables, atomically; returns how many tables there were.
-    pub fn drop_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
-        self.0.drop_database(owner, name, false)
     }
     /// Database names, sorted.
     pub fn databases(&self) -> Result<Vec<String>> {

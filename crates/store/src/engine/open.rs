@@ -3,8 +3,9 @@
 //! Opening: (1) the directory is locked; (2) redo brings pages to the log's end; (3) undo lanes and the catalog's roots are read, or
 //! made if a crash interrupted the making; (4) the reclaimer starts, for the disk may be full; (5) DDL that was unfinished is rolled back, so
 //! that definitions are in force when they are used; (6) prepared transactions get the metadata locks of their tables ([`super::prepared`]); (7) purge
-//! starts, and the rollback of all else that was unfinished ([`super::unfinished`]).
+//! starts, and the rollback of all else that was unfinished ([`super::unfinished`]); tables of dropped databases follow them ([`super::dropped`]).
 
+use super::dropped::Dropper;
 use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
 use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options};
@@ -70,6 +71,7 @@ pub(super) fn open(
     // Before rollbacks, which may need room on a full disk.
     let rate = options.reclaim_bytes_per_sec;
     let reclaimer = Reclaimer::start(&storage, &pager, &catalog, rate, force < 2)?;
+    let reclaimer = Arc::new(reclaimer);
     let later = match force < 3 {
         true => roll_back_ddl(&sys, &catalog, &handler, force)?,
         false => sys.take_recovered(),
@@ -82,6 +84,7 @@ pub(super) fn open(
         sys.start_purge(handler.clone(), PURGE_THREADS);
     }
     let unfinished = Unfinished::start(&sys, &catalog, later, force < 3)?;
+    let dropper = Dropper::start(&catalog, &handler, &reclaimer, force < 2)?;
     Ok(Inner {
         unfinished,
         storage,
@@ -99,6 +102,8 @@ pub(super) fn open(
         handler,
         codecs,
         reclaimer,
+        dropper,
+        drop_at_once: options.drop_at_once,
     })
 }
 
@@ -191,7 +196,10 @@ fn forcible(what: &str, why: Error) -> Error {
 }
 
 pub(super) fn close(inner: &Inner) -> Result<()> {
-    let open = inner.sys.open_transactions();
+    let open = {
+        let _paused = inner.dropper.pause();
+        inner.sys.open_transactions()
+    };
     if open > 0 {
         let what = format!("{open} transactions are open");
         return Err(Error::Invalid(what));
@@ -200,6 +208,7 @@ pub(super) fn close(inner: &Inner) -> Result<()> {
         return Ok(());
     }
     inner.unfinished.stop();
+    inner.dropper.stop();
     inner.reclaimer.stop();
     inner.sys.stop_purge();
     inner.catalog.save_counters()?;

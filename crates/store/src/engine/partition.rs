@@ -49,15 +49,11 @@ impl Inner {
         let mut row = self.new_row(table)?;
         row.def.partitioned = true;
         let mut rows = Vec::with_capacity(1 + partitions.len());
-        rows.push(row::encode_table(&row)?);
         for partition in partitions {
-            rows.push(row::encode_table(&self.new_partition(
-                &row.def,
-                partition,
-                body.to_vec(),
-            )?)?);
+            rows.push(self.new_partition(&row.def, partition, body.to_vec())?);
         }
-        self.insert_table(owner, &row.def, &rows)
+        rows.insert(0, row);
+        self.insert_table(owner, rows)
     }
 
     /// The row of a new partition of a table.
@@ -94,6 +90,16 @@ impl Inner {
         let names = others.map(|(d, n)| (&**d, &**n)).chain([(database, name)]);
         self.ddl(owner, |txn, after| {
             self.lock_tables(txn, names)?;
+            for change in changes {
+                match change {
+                    PartitionChange::Exchange { table, .. } => {
+                        self.admit(txn, &(database.into(), name.into()), &table.0)?;
+                        self.admit(txn, table, database)?;
+                    }
+                    PartitionChange::Adopt(table) => self.admit(txn, table, database)?,
+                    _ => {}
+                }
+            }
             let found = self.find(txn, database, name)?;
             if !found.row.def.partitioned {
                 return Err(Error::Invalid(format!(
@@ -122,7 +128,7 @@ impl Inner {
         match change {
             PartitionChange::Add(partition) => {
                 let new = self.new_partition(def, partition, body.to_vec())?;
-                match self.catalog.tables.insert(txn, &row::encode_table(&new)?) {
+                match self.insert_row(txn, &new, after) {
                     Err(Error::DuplicateKey { .. }) => {
                         Err(Error::TableExists(format!("{}.{partition}", def.name)))
                     }
@@ -150,7 +156,7 @@ impl Inner {
                     self.rename_row(txn, &part, &def.database, &stored(to), built, after)?;
                 }
                 self.catalog.tables.delete(txn, &other.key, &other.bytes)?;
-                self.dig(txn, &other.row.def, after)?;
+                after.dig(&self.catalog, txn, &other.row.def)?;
                 self.catalog.invalidate(other.row.def.id, database, name);
                 Ok(())
             }

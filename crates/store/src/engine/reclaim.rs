@@ -289,7 +289,7 @@ impl Worker {
         }
         // Graves first: a table dropped between the two reads is seen in the second or is young, not in the list.
         self.catalog.read(|txn| {
-            self.catalog.each_table(txn, &mut |row| {
+            self.catalog.each_row(txn, &mut |row| {
                 unknown.remove(&row.def.file);
                 Ok(())
             })?;

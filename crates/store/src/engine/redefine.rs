@@ -65,6 +65,9 @@ impl Engine {
             let names = others.iter().map(|(name, _)| name).chain(to);
             let names = names.map(|(d, n)| (&**d, &**n));
             self.0.lock_tables(txn, names.chain([(database, name)]))?;
+            if let Some(to) = to {
+                self.0.admit(txn, &(database.into(), name.into()), &to.0)?;
+            }
             self.0.redefine(txn, (database, name), new, after)?;
             self.0.put_bodies(txn, others, &mut after.relations)?;
             match to {

@@ -101,15 +101,7 @@ impl Inner {
         if related.is_empty() && come.is_empty() && gone.is_empty() {
             return Ok(());
         }
-        let mdl = self.sys.mdl();
-        let free = |(database, name): &TableName| {
-            let lock = mdl.get(&full_name(database, name));
-            !mdl.holds(txn.owner(), &lock, MdlMode::Exclusive)
-        };
-        let free: Vec<TableName> = related.iter().filter(|t| free(t)).cloned().collect();
-        if !free.is_empty() {
-            return Err(Error::Related(free));
-        }
+        self.need_held(txn, &related)?;
         for key in gone {
             self.catalog.remove_reference(txn, key)?;
         }
@@ -123,6 +115,44 @@ impl Inner {
         }
         // Last, so that the transaction's last changes are the definitions'.
         for (database, name) in &related {
+            self.renew(txn, database, name)?;
+        }
+        Ok(())
+    }
+
+    /// Error [`Error::Related`] if the transaction does not hold one of these tables exclusively.
+    fn need_held(&self, txn: &Txn, related: &BTreeSet<TableName>) -> Result<()> {
+        let mdl = self.sys.mdl();
+        let free = |(database, name): &TableName| {
+            let lock = mdl.get(&full_name(database, name));
+            !mdl.holds(txn.owner(), &lock, MdlMode::Exclusive)
+        };
+        let free: Vec<TableName> = related.iter().filter(|t| free(t)).cloned().collect();
+        match free.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Related(free)),
+        }
+    }
+
+    /// Carries out that all tables of a database go. `alone`: error [`Error::Referenced`] if a table of another one refers to one of them.
+    pub(super) fn drop_references(&self, txn: &mut Txn, database: &str, alone: bool) -> Result<()> {
+        let owner = txn.owner().clone();
+        let not_killed = || match owner.is_killed() {
+            true => Err(Error::Interrupted),
+            false => Ok(()),
+        };
+        let catalog = &self.catalog;
+        let found = catalog.references_of_database(txn, database, &mut || not_killed())?;
+        if let Some((table, by)) = found.referenced.filter(|_| alone) {
+            return Err(Error::Referenced { table, by });
+        }
+        self.need_held(txn, &found.related)?;
+        for key in &found.keys {
+            not_killed()?;
+            catalog.remove_reference(txn, key)?;
+        }
+        // Last, so that the transaction's last changes are the definitions'.
+        for (database, name) in &found.related {
             self.renew(txn, database, name)?;
         }
         Ok(())
@@ -229,11 +259,6 @@ impl Engine {
     /// [`Engine::drop_tables`] of tables that only each other refer to; error [`Error::Referenced`].
     pub fn drop_unreferenced(&self, owner: &Arc<Owner>, names: &[TableName]) -> Result<()> {
         self.0.drop_tables(owner, names, true)
-    }
-
-    /// [`Engine::drop_database`] of one to whose tables only each other refer; error [`Error::Referenced`].
-    pub fn drop_unreferenced_database(&self, owner: &Arc<Owner>, name: &str) -> Result<usize> {
-        self.0.drop_database(owner, name, true)
     }
 
     /// [`Engine::truncate_table`] of one to which no other table refers; error [`Error::Referenced`].

@@ -79,7 +79,11 @@ impl Inner {
             ),
             ("Millpond_spaces_reclaimed", reclaim.reclaimed_spaces()),
             ("Millpond_reclaimed_bytes", reclaim.reclaimed_bytes()),
-            ("Millpond_reclaimer_active", u64::from(reclaim.is_active())),
+            (
+                "Millpond_reclaimer_active",
+                u64::from(reclaim.is_active() || self.dropper.is_active()),
+            ),
+            ("Millpond_dropped_tables_removed", self.dropper.tables()),
             ("Millpond_graveyard_spaces", reclaim.graves()),
             (
                 "Millpond_graveyard_bytes",

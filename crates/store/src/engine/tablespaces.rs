@@ -111,6 +111,10 @@ impl Engine {
             inner.lock_tablespace(txn, name, MdlMode::Exclusive)?;
             let old = inner.need_tablespace(txn, name)?;
             if inner.catalog.has_members(txn, old.file)? {
+                // They may be a dropped database's.
+                inner.await_dropped(txn, None)?;
+            }
+            if inner.catalog.has_members(txn, old.file)? {
                 return Err(Error::TablespaceNotEmpty(name.into()));
             }
             let grave = Grave {
@@ -121,7 +125,7 @@ impl Engine {
                 whole_file: true,
                 late: Late::of("", name, ""),
             };
-            inner.add_grave(txn, grave, after)?;
+            after.add_grave(&inner.catalog, txn, grave)?;
             inner.catalog.remove_tablespace(txn, &old)
         })
     }

@@ -317,6 +317,19 @@ impl MdlSystem {
         lock
     }
 
+    /// The locks that are known whose names begin so, by name: those that somebody holds or waits for, and others of which
+    /// there is a handle.
+    pub fn known(&self, prefix: &str) -> Vec<Arc<MdlLock>> {
+        let mut locks = Vec::new();
+        for shard in &self.names.shards {
+            let shard = shard.lock();
+            let named = shard.iter().filter(|(name, _)| name.starts_with(prefix));
+            locks.extend(named.filter_map(|(_, lock)| lock.upgrade()));
+        }
+        locks.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        locks
+    }
+
     /// Takes a lock until the end of the owner's transaction; waits up to the owner's metadata timeout. Free if
     /// held already.
     #[inline]
