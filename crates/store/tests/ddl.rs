@@ -3,6 +3,7 @@
 mod common;
 use common::*;
 use millpond_store::engine::{Place, Redefinition};
+use millpond_store::io::sim::SimStorage;
 use millpond_store::*;
 use std::sync::Arc;
 
@@ -510,7 +511,7 @@ fn many_tables_are_opened_in_turn() {
         s.commit();
     }
     let open = db.engine.status().counter("Millpond_open_tables");
-    assert!(open < 4400, "{open}");
+    assert!(open <= millpond_store::engine::TABLE_CACHE as u64, "{open}");
     for (i, t) in kept.iter().enumerate() {
         assert!(t.pin(s.txn()).unwrap());
         assert!(Arc::ptr_eq(t, &s.open(&format!("t{i}"))));
@@ -524,6 +525,58 @@ fn many_tables_are_opened_in_turn() {
     }
     assert_eq!(db.engine.drop_database(&s.owner, D).unwrap(), n as usize);
     db.check();
+}
+
+/// What is looked for stays open, what was not for longest is closed, by number or by bytes.
+#[test]
+fn tables_looked_for_stay_open() {
+    let by_number = Options {
+        table_cache: 256,
+        ..options()
+    };
+    let by_bytes = Options {
+        table_cache_bytes: 1 << 20,
+        ..options()
+    };
+    for options in [by_number, by_bytes] {
+        let disk = SimStorage::new();
+        let engine = open_with(&disk, options).unwrap();
+        let db = Db { engine, disk };
+        let mut s = db.session();
+        s.create(table("hot", TWO));
+        s.create(table("cold", TWO));
+        let hot = Arc::downgrade(&s.open("hot"));
+        let cold = Arc::downgrade(&s.open("cold"));
+        s.commit();
+        let n = 1500;
+        db.engine
+            .set_flush_at_commit(log::FlushAtCommit::EverySecond);
+        for i in 0..n {
+            s.create(table(&format!("t{i}"), TWO));
+            s.open(&format!("t{i}"));
+            s.commit();
+            s.open("hot");
+            s.commit();
+        }
+        assert!(hot.upgrade().is_some());
+        assert!(cold.upgrade().is_none());
+        let status = db.engine.status();
+        let (tables, bytes) = (
+            status.counter("Millpond_open_tables"),
+            status.counter("Millpond_open_table_bytes"),
+        );
+        assert!((100..=256).contains(&tables), "{tables} tables");
+        assert!((1 << 18..=1 << 20).contains(&bytes), "{bytes} bytes");
+        // Fewer from now on.
+        db.engine.set_table_cache(64);
+        for i in 0..n {
+            s.open(&format!("t{i}"));
+            s.commit();
+        }
+        let tables = db.engine.status().counter("Millpond_open_tables");
+        assert!(tables <= 64, "{tables} tables");
+        db.check();
+    }
 }
 
 #[test]

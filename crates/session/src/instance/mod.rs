@@ -214,6 +214,7 @@ fn store_options(options: &mut Options, name: &str, value: &VarValue) {
         "innodb_adaptive_hash_index_parts" => {
             options.hash_index.parts = usize::try_from(n).unwrap_or(usize::MAX);
         }
+        "table_definition_cache" => options.table_cache = usize::try_from(n).unwrap_or(usize::MAX),
         "innodb_open_files" => options.open_files = usize::try_from(n).unwrap_or(usize::MAX),
         "innodb_io_capacity" => options.io_capacity = n,
         "innodb_io_capacity_max" => options.io_capacity_max = n,
@@ -326,6 +327,10 @@ impl Instance {
         put(
             "innodb_adaptive_hash_index_parts",
             VarValue::UInt(store.hash_index.parts as u64),
+        );
+        put(
+            "table_definition_cache",
+            VarValue::UInt(store.table_cache as u64),
         );
         put("innodb_io_capacity", VarValue::UInt(store.io_capacity));
         put(

@@ -307,6 +307,10 @@ impl Session {
                 let bytes = usize::try_from(n).unwrap_or(usize::MAX);
                 self.instance.0.memory.set_limit(bytes);
             }
+            "table_definition_cache" => {
+                let tables = usize::try_from(n).unwrap_or(usize::MAX);
+                self.instance.0.engine.set_table_cache(tables);
+            }
             "innodb_ddl_buffer_size" => self.instance.0.engine.set_ddl_buffer(n),
             "innodb_online_alter_log_max_size" => self.instance.0.engine.set_row_log_limit(n),
             "millpond_reclaim_bytes_per_sec" => self.instance.0.engine.set_reclaim_rate(n),

@@ -1152,7 +1152,7 @@ pub(super) static VARS: &[Def] = &[
         Global,
         num(400, 524_288),
         U(2000),
-        Fixed,
+        Free,
     ),
     def(
         "table_encryption_privilege_check",

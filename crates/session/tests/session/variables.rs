@@ -339,3 +339,28 @@ fn what_dumps_set_is_taken() {
     let gtids = "SET @@GLOBAL.GTID_PURGED='+3e11fa47-71ca-11e1-9e33-c80aa9429562:1-5'";
     assert_eq!(c.code(gtids), 1235);
 }
+
+/// Tables that plans refer to stay open beyond it; the others don't.
+#[test]
+fn table_definition_cache_says_how_many_tables_stay_open() {
+    let db = TestDb::with(&[("table_definition_cache", "500")]);
+    let mut c = db.client();
+    assert_eq!(c.one("SELECT @@table_definition_cache"), "500");
+    for n in 0..900 {
+        c.ok(&format!("CREATE TABLE t{n} (a INT PRIMARY KEY)"));
+    }
+    let open = |c: &mut Client| -> u64 {
+        for n in 0..900 {
+            // A statement that no plan is kept of.
+            c.ok(&format!("CHECKSUM TABLE t{n}"));
+        }
+        let open = c.rows("SHOW GLOBAL STATUS LIKE 'Millpond_open_tables'");
+        open[0].split('|').nth(1).unwrap().parse().unwrap()
+    };
+    let first = open(&mut c);
+    assert!((300..=500).contains(&first), "{first}");
+    c.ok("SET GLOBAL table_definition_cache = 400");
+    let then = open(&mut c);
+    assert!((200..=400).contains(&then), "{then}");
+    assert_eq!(c.code("SET SESSION table_definition_cache = 400"), 1229);
+}

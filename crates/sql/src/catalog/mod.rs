@@ -210,6 +210,15 @@ pub struct Schema {
 }
 
 impl Schema {
+    /// Bytes of memory that it takes, about: its columns and indexes, with names of the usual length and their places in rows.
+    pub fn memory_bytes(&self) -> usize {
+        const NAME: usize = 64;
+        let columns = self.columns.len() * (size_of::<Column>() + NAME);
+        let indexes = self.indexes.len() * (size_of::<Index>() + NAME);
+        let texts: usize = self.checks.len() * 512 + self.comment.len();
+        size_of::<Schema>() + columns + indexes + texts
+    }
+
     /// A schema. `columns` must not be changed afterwards: the row layout is derived here.
     pub fn new(
         columns: Vec<Column>,

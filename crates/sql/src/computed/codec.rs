@@ -56,6 +56,9 @@ impl KeyCodec for SchemaCodec {
         let upgraded = self.0.upgrade(row, out);
         upgraded.map_err(|e| Error::Corrupt(e.message))
     }
+    fn memory_bytes(&self) -> usize {
+        self.0.memory_bytes()
+    }
     fn decoded(&self) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
         Some(self.0.clone())
     }

@@ -4,29 +4,81 @@
 //! to it and holds only objects opened under their metadata lock. A shard of the map by id also has a *load lock*: loading a table, closing
 //! it and burying its spaces exclude one another.
 //!
+//! **Eviction.** Tables that nobody uses (no plan, no statement) are closed, those opened or found longest ago first, when a shard has more than
+//! its part of the number or of the bytes that open tables may have. Time is counted in tables loaded, by shard. Bytes are estimated when a
+//! table is opened. Tables in use may exceed either.
+//!
 //! Lock order: load lock, name shard, id shard.
 
 use crate::error::Result;
 use crate::table::Table;
 use crate::wait::{self, Class};
 use hashbrown::{DefaultHashBuilder, HashMap};
-use parking_lot::MutexGuard;
+use parking_lot::{Mutex, MutexGuard};
 use std::hash::BuildHasher;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 const SHARDS: usize = 64;
-/// Tables kept open per shard though nobody uses them; 4,096 in all.
-const KEPT_PER_SHARD: usize = 64;
+/// Of its part a shard gives up one in so many at a time.
+const FRACTION: usize = 8;
 
 type CacheMutex<T> = wait::Mutex<T, { Class::CatalogCache as usize }>;
 
 #[derive(Default)]
 struct IdShard {
     load: wait::Mutex<(), { Class::CatalogLoad as usize }>,
-    map: CacheMutex<HashMap<u64, Arc<Table>>>,
-    /// Above this many tables the shard is trimmed; raised while tables in use exceed it.
-    limit: AtomicUsize,
+    map: CacheMutex<Open>,
+    /// Tables loaded so far.
+    clock: AtomicU64,
+    /// Above as many the shard is trimmed, if that is more than its part; raised while tables in use exceed it.
+    limit: Mutex<Size>,
+}
+
+/// Open tables by id.
+#[derive(Default)]
+struct Open {
+    tables: HashMap<u64, Arc<Table>>,
+    bytes: usize,
+}
+
+/// How many tables there are, and their bytes.
+#[derive(Clone, Copy, Default)]
+struct Size {
+    tables: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn exceeds(self, other: Size) -> bool {
+        self.tables > other.tables || self.bytes > other.bytes
+    }
+    fn max(self, other: Size) -> Size {
+        Size {
+            tables: self.tables.max(other.tables),
+            bytes: self.bytes.max(other.bytes),
+        }
+    }
+}
+
+impl Open {
+    fn size(&self) -> Size {
+        Size {
+            tables: self.tables.len(),
+            bytes: self.bytes,
+        }
+    }
+    fn insert(&mut self, table: &Arc<Table>) {
+        self.bytes += table.memory();
+        if let Some(old) = self.tables.insert(table.def.id, table.clone()) {
+            self.bytes -= old.memory();
+        }
+    }
+    fn remove(&mut self, id: u64) -> Option<Arc<Table>> {
+        let table = self.tables.remove(&id)?;
+        self.bytes -= table.memory();
+        Some(table)
+    }
 }
 
 type Names = HashMap<Box<str>, Arc<Table>>;
@@ -35,14 +87,42 @@ pub(super) struct Cache {
     hasher: DefaultHashBuilder,
     names: Box<[CacheMutex<Names>]>,
     ids: Box<[IdShard]>,
+    /// What all shards may have.
+    most_tables: AtomicUsize,
+    most_bytes: AtomicUsize,
 }
 
 impl Cache {
-    pub fn new() -> Cache {
+    /// An empty cache for so many tables, and bytes.
+    pub fn new(tables: usize, bytes: usize) -> Cache {
         Cache {
             hasher: DefaultHashBuilder::default(),
             names: (0..SHARDS).map(|_| CacheMutex::default()).collect(),
             ids: (0..SHARDS).map(|_| IdShard::default()).collect(),
+            most_tables: AtomicUsize::new(tables),
+            most_bytes: AtomicUsize::new(bytes),
+        }
+    }
+
+    /// Changes how many tables are kept open; fewer are as others are opened.
+    pub fn set_tables(&self, tables: usize) {
+        self.most_tables.store(tables, Ordering::Relaxed);
+    }
+
+    /// What a shard may have.
+    fn part(&self) -> Size {
+        Size {
+            tables: (self.most_tables.load(Ordering::Relaxed) / SHARDS).max(1),
+            bytes: self.most_bytes.load(Ordering::Relaxed) / SHARDS,
+        }
+    }
+
+    /// Notes that a table was looked for.
+    fn touch(&self, table: &Table) {
+        let now = self.ids(table.def.id).clock.load(Ordering::Relaxed);
+        let used = &table.core.used;
+        if used.load(Ordering::Relaxed) != now {
+            used.store(now, Ordering::Relaxed);
         }
     }
 
@@ -55,11 +135,13 @@ impl Cache {
     }
 
     pub fn by_name(&self, name: &str) -> Option<Arc<Table>> {
-        self.names(name).lock().get(name).cloned()
+        let table = self.names(name).lock().get(name).cloned()?;
+        self.touch(&table);
+        Some(table)
     }
 
     pub fn by_id(&self, id: u64) -> Option<Arc<Table>> {
-        self.ids(id).map.lock().get(&id).cloned()
+        self.ids(id).map.lock().tables.get(&id).cloned()
     }
 
     /// The load lock of a table's shard.
@@ -75,8 +157,9 @@ impl Cache {
         version: u32,
         make: impl FnOnce(Option<&Arc<Table>>) -> Table,
     ) -> Arc<Table> {
-        let mut map = self.ids(id).map.lock();
-        let old = map.get(&id);
+        let shard = self.ids(id);
+        let mut open = shard.map.lock();
+        let old = open.tables.get(&id);
         if let Some(t) = old
             && t.version == version
             && t.valid.load(Ordering::Acquire)
@@ -84,7 +167,9 @@ impl Cache {
             return t.clone();
         }
         let table = Arc::new(make(old));
-        map.insert(id, table.clone());
+        open.insert(&table);
+        let now = shard.clock.fetch_add(1, Ordering::Relaxed) + 1;
+        table.core.used.store(now, Ordering::Relaxed);
         table
     }
 
@@ -109,8 +194,8 @@ impl Cache {
             shard.lock().retain(|_, t| !is_of(t));
         }
         for shard in &self.ids {
-            let map = shard.map.lock();
-            for t in map.values().filter(|t| is_of(t)) {
+            let open = shard.map.lock();
+            for t in open.tables.values().filter(|t| is_of(t)) {
                 t.valid.store(false, Ordering::Release);
             }
         }
@@ -118,55 +203,76 @@ impl Cache {
 
     /// Removes a table that is gone. The caller holds the load lock.
     pub fn remove_id(&self, id: u64) -> Option<Arc<Table>> {
-        self.ids(id).map.lock().remove(&id)
+        self.ids(id).map.lock().remove(id)
     }
 
-    /// Closes tables that nobody uses if there are too many in the shard of `id`. The caller holds its load lock. Tables
-    /// that DDL is at are left alone: it would write the row back without the counter saved in it.
+    /// Closes tables that nobody uses if there are too many in the shard of `id`, those not looked for for longest first. The caller holds its load
+    /// lock. Tables that DDL is at are left alone: it would write the row back without the counter saved in it.
     pub fn trim(&self, id: u64) -> Result<()> {
         let shard = self.ids(id);
-        let unused: Vec<Arc<Table>> = {
-            let map = shard.map.lock();
-            if map.len() <= shard.limit.load(Ordering::Relaxed).max(KEPT_PER_SHARD) {
+        let part = self.part();
+        let mut unused: Vec<Arc<Table>> = {
+            let open = shard.map.lock();
+            if !open.size().exceeds(shard.limit.lock().max(part)) {
                 return Ok(());
             }
-            let unused = map.values().filter(|t| Arc::strong_count(t) <= 2);
+            let unused = open.tables.values().filter(|t| Arc::strong_count(t) <= 2);
             unused.cloned().collect()
+        };
+        unused.sort_unstable_by_key(|t| t.core.used.load(Ordering::Relaxed));
+        let enough = Size {
+            tables: part.tables - part.tables / FRACTION,
+            bytes: part.bytes - part.bytes / FRACTION,
         };
         for table in unused {
             if table.def.id == id {
                 continue;
             }
-            let mdl = table.mdl.as_ref().map(|lock| lock.try_moment());
-            if matches!(mdl, Some(None)) {
-                continue;
+            if !shard.map.lock().size().exceeds(enough) {
+                break;
             }
-            // Under its former name there is no row to save in. The object of the new name will take the counter over.
-            if !table.valid.load(Ordering::Acquire) && !table.is_saved() {
-                continue;
-            }
-            table.save_auto_increment()?;
-            let name = super::full_name(&table.def.database, &table.def.name);
-            let mut names = self.names(&name).lock();
-            let mut map = shard.map.lock();
-            let named = names.get(&*name).is_some_and(|t| Arc::ptr_eq(t, &table));
-            // With both maps locked nobody gets hold of it: ours, and one per map.
-            if Arc::strong_count(&table) <= 2 + usize::from(named) && table.is_saved() {
-                map.remove(&table.def.id);
-                if named {
-                    names.remove(&*name);
-                }
+            self.close(shard, &table)?;
+        }
+        let left = shard.map.lock().size();
+        // So that a shard whose tables are all in use is not searched at every opening.
+        *shard.limit.lock() = match left.exceeds(part) {
+            true => Size {
+                tables: left.tables + left.tables / 4,
+                bytes: left.bytes + left.bytes / 4,
+            },
+            false => Size::default(),
+        };
+        Ok(())
+    }
+
+    /// Closes a table unless somebody uses it, or is about to.
+    fn close(&self, shard: &IdShard, table: &Arc<Table>) -> Result<()> {
+        let mdl = table.mdl.as_ref().map(|lock| lock.try_moment());
+        if matches!(mdl, Some(None)) {
+            return Ok(());
+        }
+        // Under its former name there is no row to save in. The object of the new name will take the counter over.
+        if !table.valid.load(Ordering::Acquire) && !table.is_saved() {
+            return Ok(());
+        }
+        table.save_auto_increment()?;
+        let name = super::full_name(&table.def.database, &table.def.name);
+        let mut names = self.names(&name).lock();
+        let mut open = shard.map.lock();
+        let named = names.get(&*name).is_some_and(|t| Arc::ptr_eq(t, table));
+        // With both maps locked nobody gets hold of it: ours, and one per map.
+        if Arc::strong_count(table) <= 2 + usize::from(named) && table.is_saved() {
+            open.remove(table.def.id);
+            if named {
+                names.remove(&*name);
             }
         }
-        let left = shard.map.lock().len();
-        // So that a shard whose tables are all in use is not searched at every opening.
-        shard.limit.store(left + left / 4, Ordering::Relaxed);
         Ok(())
     }
 
     pub fn each(&self, mut f: impl FnMut(&Table) -> Result<()>) -> Result<()> {
         for shard in &self.ids {
-            let tables: Vec<Arc<Table>> = shard.map.lock().values().cloned().collect();
+            let tables: Vec<Arc<Table>> = shard.map.lock().tables.values().cloned().collect();
             for t in tables {
                 f(&t)?;
             }
@@ -175,6 +281,11 @@ impl Cache {
     }
 
     pub fn len(&self) -> usize {
-        self.ids.iter().map(|s| s.map.lock().len()).sum()
+        self.ids.iter().map(|s| s.map.lock().tables.len()).sum()
+    }
+
+    /// Bytes of open tables, about.
+    pub fn bytes(&self) -> usize {
+        self.ids.iter().map(|s| s.map.lock().bytes).sum()
     }
 }

@@ -124,6 +124,10 @@ pub trait KeyCodec: Send + Sync {
         out.extend_from_slice(row);
         Ok(())
     }
+    /// Bytes of memory that what the layer above made of the definition takes, about, beside the definition as it is stored.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
     /// What the layer above made of the definition, for it to find again at the open table.
     fn decoded(&self) -> Option<Arc<dyn std::any::Any + Send + Sync>> {
         None
@@ -170,8 +174,12 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// Opens the catalog, making its trees if this is a new database.
-    pub fn open(ctx: &Arc<Context>, codecs: Arc<dyn CodecFactory>) -> Result<Arc<Catalog>> {
+    /// Opens the catalog, making its trees if this is a new database. `most`: tables to be kept open, and bytes that these may take.
+    pub fn open(
+        ctx: &Arc<Context>,
+        codecs: Arc<dyn CodecFactory>,
+        most: (usize, usize),
+    ) -> Result<Arc<Catalog>> {
         let roots = own::roots(&ctx.pager)?;
         let open = |t: OwnTable| Arc::new(own::open(ctx, t, &roots));
         let tables = open(OwnTable::Tables);
@@ -185,7 +193,7 @@ impl Catalog {
             references: OnceLock::new(),
             tablespaces: OnceLock::new(),
             objects: OnceLock::new(),
-            cache: Cache::new(),
+            cache: Cache::new(most.0, most.1),
             readers: Mutex::default(),
             last_missing: AtomicU64::new(0),
             quarantined: Mutex::default(),
@@ -574,6 +582,16 @@ impl Catalog {
     /// Open tables.
     pub fn open_tables(&self) -> usize {
         self.cache.len()
+    }
+
+    /// Bytes that they take, about.
+    pub fn open_table_bytes(&self) -> usize {
+        self.cache.bytes()
+    }
+
+    /// Changes how many tables are kept open.
+    pub fn keep_open(&self, tables: usize) {
+        self.cache.set_tables(tables);
     }
 }
 

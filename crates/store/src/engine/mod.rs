@@ -122,6 +122,10 @@ pub struct Options {
     /// Bytes that row locks may take; 0: half the pool, 256 MiB at least. Beyond that statements fail with
     /// [`Error::LockTableFull`].
     pub lock_bytes: u64,
+    /// Tables that are kept open though nobody uses them; see [`Engine::set_table_cache`].
+    pub table_cache: usize,
+    /// Bytes of memory that these may take, about; 0: an eighth of the pool, 32 MiB at least.
+    pub table_cache_bytes: usize,
     /// Up to this many tables of a database are dropped by the statement that drops it; more follow it in the background.
     pub drop_at_once: usize,
     /// How to open a database that is damaged: `innodb_force_recovery`, 0 to [`FORCE_RECOVERY_MOST`]. Above 0 rows can be read,
@@ -136,6 +140,10 @@ const LOCK_BYTES_LEAST: u64 = 256 << 20;
 /// The highest [`Options::force_recovery`] there is.
 pub const FORCE_RECOVERY_MOST: u8 = 3;
 
+/// Default of [`Options::table_cache`], MySQL's.
+pub const TABLE_CACHE: usize = 2000;
+/// Open tables may take this much memory, however small the pool is.
+const TABLE_CACHE_BYTES_LEAST: usize = 32 << 20;
 /// Default of [`Options::drop_at_once`]: they take some ten milliseconds.
 pub const DROP_AT_ONCE: usize = 1000;
 /// Default of [`Options::row_log_bytes`].
@@ -165,6 +173,8 @@ impl Default for Options {
             sort_bytes: SORT_BYTES,
             ddl_bytes: DDL_BYTES,
             lock_bytes: 0,
+            table_cache: TABLE_CACHE,
+            table_cache_bytes: 0,
             drop_at_once: DROP_AT_ONCE,
             force_recovery: 0,
         }
@@ -581,6 +591,11 @@ impl Engine {
     /// Changes the commit durability at run time.
     pub fn set_flush_at_commit(&self, f: FlushAtCommit) {
         self.0.pager.log().set_flush_at_commit(f);
+    }
+    /// Changes at run time how many tables are kept open though nobody uses them (`table_definition_cache`). Those opened or found longest
+    /// ago are closed first, as others are opened.
+    pub fn set_table_cache(&self, tables: usize) {
+        self.0.catalog.keep_open(tables);
     }
     /// Changes the file-per-table default at run time.
     pub fn set_file_per_table(&self, on: bool) {

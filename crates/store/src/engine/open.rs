@@ -8,7 +8,7 @@
 use super::dropped::Dropper;
 use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
-use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options};
+use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options, TABLE_CACHE_BYTES_LEAST};
 use crate::catalog::{
     CATALOG_DATABASE, Catalog, CodecFactory, Handler, OBJECTS, REFERENCES, STATISTICS, TABLESPACES,
 };
@@ -64,7 +64,11 @@ pub(super) fn open(
         bytes => bytes,
     });
     let ctx = Context::new(pager.clone(), sys.clone(), force > 0);
-    let catalog = Catalog::open(&ctx, codecs.clone())?;
+    let table_bytes = match options.table_cache_bytes {
+        0 => (options.pool_bytes / 8).max(TABLE_CACHE_BYTES_LEAST),
+        bytes => bytes,
+    };
+    let catalog = Catalog::open(&ctx, codecs.clone(), (options.table_cache, table_bytes))?;
     let handler = Arc::new(Handler(catalog.clone()));
     // The reclaimer asks whose files there are.
     catalog.find_tablespaces()?;

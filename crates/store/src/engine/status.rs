@@ -96,6 +96,10 @@ impl Inner {
             ),
             ("Millpond_bulk_fills", count(&self.fills)),
             ("Millpond_open_tables", self.catalog.open_tables() as u64),
+            (
+                "Millpond_open_table_bytes",
+                self.catalog.open_table_bytes() as u64,
+            ),
             ("Millpond_temp_file_bytes", temporary.file_bytes),
             ("Millpond_temp_file_used_bytes", temporary.used_bytes),
             ("Millpond_temp_pages_written", temporary.written),

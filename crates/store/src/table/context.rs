@@ -90,6 +90,8 @@ pub(crate) struct Core {
     pub quarantine: OnceLock<Arc<str>>,
     /// Next hidden row id; 0: not read from the tree yet.
     row_id: AtomicU64,
+    /// When the cache of open tables was last asked for it, by the cache's clock.
+    pub used: AtomicU64,
 }
 
 /// What the layer above keeps at an open table.
@@ -120,6 +122,7 @@ impl Core {
             noted: RwLock::new(None),
             quarantine: OnceLock::new(),
             row_id: AtomicU64::new(0),
+            used: AtomicU64::new(0),
         })
     }
 

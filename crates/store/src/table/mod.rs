@@ -78,7 +78,7 @@ pub(crate) use read::visit_key;
 pub use scan::{EntryFilter, Scan};
 pub use size::TableSize;
 
-use crate::catalog::{KeyCodec, Keys, TableDef, row as catalog_row};
+use crate::catalog::{IndexDef, KeyCodec, Keys, TableDef, row as catalog_row};
 use crate::error::{Error, Result};
 use crate::txn::{LockMode, MdlLock, MdlMode, Txn, WaitPolicy};
 use range::Span;
@@ -176,6 +176,21 @@ impl Table {
     #[inline]
     pub fn is_temporary(&self) -> bool {
         self.temporary.is_some()
+    }
+
+    /// Bytes of memory that the open table takes, about, with what its indexes count in once they are used. Frame caches of its trees are not
+    /// among them: the pool has an account of those. The answer does not change.
+    pub(crate) fn memory(&self) -> usize {
+        /// Lines of counters of a table and an index that are used, and what the allocator and the maps add.
+        const COUNTERS: usize = 1024;
+        let def = &self.def;
+        let names = def.database.len() + def.name.len();
+        let index = |i: &IndexDef| {
+            size_of::<IndexDef>() + size_of::<Index>() + COUNTERS + i.name.len() + i.body.len()
+        };
+        let indexes: usize = def.indexes.iter().map(index).sum();
+        let own = size_of::<Table>() + size_of::<Core>() + COUNTERS;
+        own + 4 * names + def.body.len() + indexes + self.codec.memory_bytes()
     }
 
     /// The partition at a position if it is open ([`crate::Engine::partition`] opens it).
