@@ -621,3 +621,63 @@ fn rowid_heads_its_column_as_it_was_written() {
     let answer = c.ok("SELECT _rowid, t._ROWID, a, _rowid AS b FROM t");
     assert_eq!(answer.headings(), ["_rowid", "_ROWID", "A", "b"]);
 }
+
+/// A listing of tables says the same of those that are open and those that are not, and opens none but where a counter is to be looked for.
+#[test]
+fn tables_are_listed_unopened() {
+    let mut db = TestDb::new();
+    let mut c = db.client();
+    for n in 0..20 {
+        c.ok(&format!(
+            "CREATE TABLE plain{n} (id INT PRIMARY KEY, v INT, KEY (v))"
+        ));
+    }
+    c.ok("INSERT INTO plain3 VALUES (1, 1), (2, 2)");
+    c.ok("CREATE TABLE counted (id INT PRIMARY KEY AUTO_INCREMENT)");
+    c.ok("INSERT INTO counted VALUES (7), (9)");
+    c.ok("CREATE TABLE counted_empty (id INT PRIMARY KEY AUTO_INCREMENT)");
+    c.ok("CREATE TABLE counted_from (id INT PRIMARY KEY AUTO_INCREMENT) AUTO_INCREMENT = 50");
+    c.ok("CREATE TABLE parted (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 3");
+    c.ok("INSERT INTO parted VALUES (1), (2), (3)");
+    c.ok("CREATE VIEW v AS SELECT 1 AS one");
+    let list = "SELECT table_name, table_rows, data_length, index_length, data_free, auto_increment
+        FROM information_schema.tables WHERE table_schema = 'test' ORDER BY table_name";
+    let open = |c: &mut Client| -> u64 {
+        let rows = c.rows("SHOW GLOBAL STATUS LIKE 'Millpond_open_tables'");
+        rows[0].split('|').nth(1).unwrap().parse().unwrap()
+    };
+    for n in 0..20 {
+        c.ok(&format!("SELECT * FROM plain{n}"));
+    }
+    let of_open = c.rows(list);
+    drop(c);
+    db.reopen();
+    let mut c = db.client();
+    let before = open(&mut c);
+    assert_eq!(c.rows(list), of_open);
+    // Those with partitions, which are opened.
+    assert!(open(&mut c) <= before + 4, "{} and {before}", open(&mut c));
+    let rows: Vec<&String> = of_open
+        .iter()
+        .filter(|r| !r.starts_with("plain1"))
+        .collect();
+    assert!(
+        rows.iter().any(|r| r.starts_with("counted|2|16384|0|0|10")),
+        "{rows:?}"
+    );
+    assert!(
+        rows.iter()
+            .any(|r| r.starts_with("counted_empty|0|0|0|0|1")),
+        "{rows:?}"
+    );
+    assert!(
+        rows.iter()
+            .any(|r| r.starts_with("counted_from|0|0|0|0|50")),
+        "{rows:?}"
+    );
+    assert!(
+        rows.iter()
+            .any(|r| r.starts_with("plain3|2|16384|16384|0|NULL")),
+        "{rows:?}"
+    );
+}

@@ -527,6 +527,11 @@ impl Catalog {
         self.cache.invalidate_database(database);
     }
 
+    /// Whether the table with this id is open.
+    pub fn is_open(&self, id: u64) -> bool {
+        self.cache.by_id(id).is_some()
+    }
+
     /// The object of a table if it is open by name.
     pub fn opened(&self, database: &str, name: &str) -> Option<Arc<Table>> {
         self.cache.by_name(&full_name(database, name))

@@ -128,14 +128,24 @@ impl Inner {
             table.refuse_quarantined()?;
             return Ok(table);
         }
+        self.while_opening(txn, database, || self.catalog.open_table(database, name))
+    }
+
+    /// Runs what reads the catalog for a transaction that is to use what it finds, and has its metadata lock.
+    pub(super) fn while_opening<R>(
+        &self,
+        txn: &Txn,
+        database: &str,
+        read: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
         let (mdl, lock) = (self.sys.mdl(), self.opening(database));
         if mdl.holds(txn.owner(), &lock, MdlMode::Shared) {
-            return self.catalog.open_table(database, name);
+            return read();
         }
         mdl.lock(txn.owner(), &lock, MdlMode::Shared)?;
-        let opened = self.catalog.open_table(database, name);
+        let done = read();
         mdl.unlock(txn.owner(), &lock);
-        opened
+        done
     }
 
     /// Removes the row that has the name of a new table or partition, if it is a dropped one's.

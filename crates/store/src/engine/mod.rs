@@ -19,6 +19,7 @@
 //! | `objects` | stored objects that are no tables |
 //! | `statistics` | what the layer above has found out about tables |
 //! | `tablespaces` | general tablespaces |
+//! | `glance` | numbers of tables that are not open |
 //! | `graveyard` | what is left to give back, for users |
 //! | `check` | verification of everything |
 //! | `status` | counters and the report |
@@ -35,6 +36,7 @@ mod drop_database;
 mod dropped;
 mod fill;
 mod follow;
+mod glance;
 mod graveyard;
 mod index;
 mod objects;
@@ -86,6 +88,7 @@ pub use tablespaces::{Place, Tablespace};
 pub use temporary::TemporaryChange;
 use unfinished::Unfinished;
 
+pub use glance::Glance;
 pub use graveyard::{GraveInfo, GraveState};
 
 /// How to open a database.

@@ -24,12 +24,23 @@ impl TableSize {
             free: self.free + other.free,
         }
     }
+
+    /// Adds an index whose tree has a root, beside it `used` pages in extents of its own, and `reserved` pages in these.
+    pub(crate) fn add_index(&mut self, index: usize, used: u64, reserved: u64) {
+        let page = PAGE_SIZE as u64;
+        // The root lies outside of the extents that the space owns.
+        let used_bytes = (used + 1) * page;
+        match index {
+            0 => self.data += used_bytes,
+            _ => self.indexes += used_bytes,
+        }
+        self.free += reserved.saturating_sub(used) * page;
+    }
 }
 
 impl Table {
     /// The room that the table takes; that of a partitioned table's partitions is theirs.
     pub fn size(&self) -> Result<TableSize> {
-        let page = PAGE_SIZE as u64;
         let mut size = TableSize::default();
         for (at, index) in self.indexes.iter().enumerate() {
             // A tree without a root has no page at all.
@@ -37,13 +48,7 @@ impl Table {
                 continue;
             }
             let (used, reserved) = self.ctx.pager.space_room(index.tree.space())?;
-            // The root lies outside of the extents that the space owns.
-            let used_bytes = (used + 1) * page;
-            match at {
-                0 => size.data += used_bytes,
-                _ => size.indexes += used_bytes,
-            }
-            size.free += reserved.saturating_sub(used) * page;
+            size.add_index(at, used, reserved);
         }
         Ok(size)
     }

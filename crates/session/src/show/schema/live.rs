@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use millpond_store::engine::Glance;
 use millpond_store::{Engine, Isolation, Table, TableSize};
 
 use crate::instance::Instance;
@@ -28,7 +29,7 @@ pub(in crate::show) enum Want {
     Cardinality,
 }
 
-/// Opens a table for a moment, unless DDL holds it.
+/// Looks at a table, unless DDL holds it; one that is not open is opened only if that is needed, for a moment.
 pub(in crate::show) fn live(
     instance: &Instance,
     database: &str,
@@ -40,13 +41,34 @@ pub(in crate::show) fn live(
     let owner = engine.owner();
     owner.set_metadata_timeout(0);
     let mut txn = engine.begin(&owner, Isolation::ReadUncommitted);
-    let live = engine
-        .open_table(&mut txn, database, name)
-        .ok()
-        .and_then(|table| live_of(instance, &table, schema, want));
+    let glance = match want {
+        Want::Counter | Want::Sizes => engine.glance(&mut txn, database, name).ok().flatten(),
+        Want::Cardinality => None,
+    };
+    let live = match glance.and_then(|glance| live_of_closed(glance, schema)) {
+        Some(live) => Some(live),
+        None => engine
+            .open_table(&mut txn, database, name)
+            .ok()
+            .and_then(|table| live_of(instance, &table, schema, want)),
+    };
     // Nothing was written: there is nothing a commit could fail to keep.
     let _ = engine.commit(txn);
     live
+}
+
+/// The same of a table that is not open, if it can be told: where its counter is not written down, its largest value is to be looked for.
+fn live_of_closed(glance: Glance, schema: &Schema) -> Option<Live> {
+    let counts = schema.columns.iter().any(|c| c.auto_increment);
+    let auto_increment = glance
+        .auto_increment
+        .or_else(|| (counts && !glance.written).then_some(1));
+    (!counts || auto_increment.is_some()).then_some(Live {
+        rows: glance.rows,
+        auto_increment,
+        size: glance.size,
+        cardinality: Vec::new(),
+    })
 }
 
 /// The same of a table that is open.
