@@ -72,6 +72,13 @@ fn open_with(sim: &SimStorage, options: Options) -> Engine {
     Engine::open(Arc::new(sim.clone()) as Arc<dyn Storage>, options, codecs).unwrap()
 }
 
+/// Whether all that was dropped has gone.
+fn is_at_rest(e: &Engine) -> bool {
+    let counters = e.status().counters;
+    let active = |c: &&(&str, u64)| c.0 == "Millpond_reclaimer_active";
+    counters.iter().find(active).unwrap().1 == 0
+}
+
 /// The names of the tables that refer to one.
 fn children(e: &Engine, table: &str) -> Vec<String> {
     let list = e.children_of("d", table).unwrap();
@@ -257,11 +264,7 @@ fn references_go_with_the_database() {
     make("d", "p", "");
     let alone = e.drop_unreferenced_database(&o, "d");
     assert!(matches!(alone, Err(Error::Referenced { .. })));
-    common::wait_until(|| {
-        let counters = e.status().counters;
-        let active = |c: &&(&str, u64)| c.0 == "Millpond_reclaimer_active";
-        counters.iter().find(active).unwrap().1 == 0
-    });
+    common::wait_until(|| is_at_rest(&e));
     assert_eq!(e.tables("d").unwrap(), ["k", "p"]);
     assert_eq!(e.check().unwrap(), Vec::<String>::new());
 }
@@ -309,6 +312,113 @@ fn a_crash_leaves_index_and_definitions_alike() {
         let mut named = e.tables("d").unwrap();
         named.retain(|n| n != "p");
         assert_eq!(children(&e, "p"), named, "cut at step {at}");
+        assert_eq!(e.check().unwrap(), Vec::<String>::new(), "cut at step {at}");
+        at += 1;
+    }
+    assert!(at >= 8, "{at} steps");
+}
+
+/// A database goes with its references and objects wholly or not at all, whenever the power is cut, and what is left of its tables
+/// goes after the next opening.
+#[test]
+fn a_crash_drops_a_database_wholly_or_not() {
+    let lazy = || Options {
+        drop_at_once: 0,
+        ..common::options()
+    };
+    let procedure = ObjectKey {
+        database: "d".into(),
+        kind: 1,
+        name: "p".into(),
+    };
+    let mut at = 0;
+    loop {
+        let sim = SimStorage::new();
+        let steps = Arc::new(AtomicU64::new(0));
+        let mut done = 0;
+        {
+            let e = open_with(&sim, lazy());
+            let o = e.owner();
+            for database in ["d", "e"] {
+                e.create_database(&o, database, &[]).unwrap();
+            }
+            e.prepare_references(&o).unwrap();
+            e.prepare_statistics(&o).unwrap();
+            let z = NewTable {
+                database: "e".into(),
+                ..table("z", "")
+            };
+            e.create_table(&o, z).unwrap();
+            for (name, body) in [("a", "?one"), ("p", ""), ("y", "+p +e.z !two")] {
+                ddl(&e, &o, &|| e.create_table(&o, table(name, body))).unwrap();
+            }
+            e.change_object(&o, &procedure, &mut |_| Some(b"body".to_vec()))
+                .unwrap();
+            let mut txn = e.begin(&o, Isolation::ReadCommitted);
+            let p = e.open_table(&mut txn, "d", "p").unwrap();
+            e.change_statistics(&mut txn, &p, &mut |_| Some(b"known".to_vec()))
+                .unwrap();
+            e.commit(txn).unwrap();
+            drop(p);
+            let count = steps.clone();
+            sim.on_step(move |kind, _| {
+                let cut = kind != OpKind::Read && count.fetch_add(1, Ordering::Relaxed) == at;
+                if cut { Step::Cut } else { Step::Go }
+            });
+            let changes: [&dyn Fn() -> Result<()>; 3] = [
+                &|| ddl(&e, &o, &|| e.drop_database(&o, "d").map(drop)),
+                &|| e.create_database(&o, "d", &[]),
+                &|| e.create_table(&o, table("p", "!two ?one")),
+            ];
+            for change in changes {
+                if change().is_err() {
+                    break;
+                }
+                done += 1;
+            }
+            if done == 3 {
+                common::wait_until(|| sim.is_cut() || is_at_rest(&e));
+            }
+        }
+        sim.clear_hook();
+        if !sim.is_cut() {
+            break;
+        }
+        let mut coin = at;
+        sim.restart(|| {
+            coin = coin.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            coin >> 63 == 1
+        });
+        let e = open_with(&sim, lazy());
+        let there = e.databases().unwrap().contains(&"d".into());
+        let tables = e.tables("d").unwrap_or_default();
+        let old = ["a", "p", "y"];
+        match done {
+            0 => assert!(tables == old || !there, "cut at step {at}: {tables:?}"),
+            1 => assert!(tables.is_empty(), "cut at step {at}: {tables:?}"),
+            2 => assert!(
+                there && (tables.is_empty() || tables == ["p"]),
+                "cut at step {at}: {tables:?}"
+            ),
+            _ => assert_eq!(tables, ["p"], "cut at step {at}"),
+        }
+        let is_old = tables == old;
+        let refer = e.children_of("e", "z").unwrap();
+        assert_eq!(!refer.is_empty(), is_old, "cut at step {at}");
+        assert_eq!(
+            e.object(&procedure).unwrap().is_some(),
+            is_old,
+            "cut at step {at}"
+        );
+        common::wait_until(|| is_at_rest(&e));
+        assert_eq!(e.tables("d").unwrap_or_default(), tables);
+        if !is_old && tables.is_empty() {
+            let o = e.owner();
+            if !there {
+                e.create_database(&o, "d", &[]).unwrap();
+            }
+            e.create_table(&o, table("k", "!two ?one")).unwrap();
+        }
         assert_eq!(e.check().unwrap(), Vec::<String>::new(), "cut at step {at}");
         at += 1;
     }
