@@ -404,3 +404,41 @@ fn beside_others() {
     });
     db.check();
 }
+
+/// A disk that is full has room again once a database with many tables is dropped: what follows in the background needs little at a time.
+#[test]
+fn dropping_makes_room_on_a_full_disk() {
+    let db = lazy();
+    let (mut s, e) = (db.session(), &db.engine);
+    let long = |id: i64| row(&[Some(&int(id)), Some(&int(id)), Some(&[7; 3000])]);
+    for n in 0..400 {
+        let name = format!("t{n}");
+        s.create(table(&name, TWO));
+        let t = s.open(&name);
+        s.insert(&t, &long(n)).unwrap();
+        s.commit();
+    }
+    s.create(in_database("e", "other"));
+    db.settled();
+    db.disk.set_capacity(Some(0));
+    let mut fill = || -> Result<i64> {
+        let t = e.open_table_for_write(s.txn(), "e", "other")?;
+        for id in 0.. {
+            if let Err(e) = s.insert(&t, &long(id)) {
+                s.rollback();
+                return match e.is_full() {
+                    true => Ok(id),
+                    false => Err(e),
+                };
+            }
+        }
+        unreachable!()
+    };
+    let before = fill().unwrap();
+    assert_eq!(e.drop_database(&e.owner(), D).unwrap(), 400);
+    db.settled();
+    let after = fill().unwrap();
+    assert!(after > before + 400, "{before} rows and {after}");
+    db.disk.set_capacity(None);
+    db.check();
+}

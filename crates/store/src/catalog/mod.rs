@@ -327,13 +327,11 @@ impl Catalog {
         txn: &mut Txn,
         f: &mut dyn FnMut(TableRow) -> Result<()>,
     ) -> Result<()> {
-        let marks = self.dropped(txn)?;
-        self.each_row(txn, &mut |row| {
-            let of = |m: &&Dropped| m.database == row.def.database;
-            match marks.iter().find(of) {
-                Some(mark) if row.def.id < mark.below => Ok(()),
-                _ => f(row),
-            }
+        let marks = self.dropped(txn)?.into_iter();
+        let below: HashMap<String, u64> = marks.map(|m| (m.database, m.below)).collect();
+        self.each_row(txn, &mut |row| match below.get(&row.def.database) {
+            Some(below) if row.def.id < *below => Ok(()),
+            _ => f(row),
         })
     }
 
@@ -349,6 +347,25 @@ impl Catalog {
     /// Committed graveyard rows.
     pub fn graves(&self) -> Result<Vec<Grave>> {
         self.graves_after(None, usize::MAX)
+    }
+
+    /// How many graveyard rows a transaction sees.
+    pub fn count_graves(&self, txn: &mut Txn) -> Result<u64> {
+        let mut scan = scan(&self.graveyard, txn, Vec::new(), Fetch::Key)?;
+        let mut count = 0;
+        while scan.next(txn)?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Visits the files that tables have, those that were dropped with their database among them; one as often as tables are in it.
+    pub fn each_file(&self, txn: &mut Txn, f: &mut dyn FnMut(FileId)) -> Result<()> {
+        let mut scan = scan(&self.tables, txn, Vec::new(), Fetch::Row)?;
+        while let Some(row) = scan.next(txn)? {
+            f(row::table_file(row.row)?);
+        }
+        Ok(())
     }
 
     /// Up to `most` committed graveyard rows by space, from the one after `after` on.

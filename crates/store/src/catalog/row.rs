@@ -144,6 +144,12 @@ pub(crate) fn table_id(row: &[u8]) -> Result<u64> {
     Ok(get_u64(row, 0))
 }
 
+/// The file of the table of a row.
+pub(crate) fn table_file(row: &[u8]) -> Result<FileId> {
+    table_id(row)?;
+    Ok(FileId(get_u64(row, FILE)))
+}
+
 /// Appends the key of a table's row.
 pub(crate) fn put_table_key(row: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let mut r = names_reader(row)?;
@@ -380,6 +386,7 @@ mod tests {
         };
         let row = encode_table(&t).unwrap();
         assert_eq!(decode_table(&row).unwrap(), t);
+        assert_eq!(table_file(&row).unwrap(), t.def.file);
         let mut key = Vec::new();
         put_table_key(&row, &mut key).unwrap();
         assert_eq!(key, table_key("d", "tábla").unwrap());

@@ -15,12 +15,13 @@ use crate::error::{Error, Result};
 use crate::txn::guard::guarded;
 use crate::txn::{Isolation, MdlMode, Owner, Txn, WaitPolicy};
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Tables removed by one transaction.
+/// Tables removed by one transaction: at most, and one to begin with after a failure, for the disk may be full.
 const BATCH: usize = 256;
 /// After a failure the thread tries again this much later, and where somebody was in the way.
 const RETRY: Duration = Duration::from_secs(5);
@@ -82,6 +83,7 @@ impl Dropper {
             catalog: catalog.clone(),
             handler: handler.clone(),
             reclaimer: reclaimer.clone(),
+            batch: Cell::new(BATCH),
         };
         let thread = std::thread::Builder::new()
             .name("dropper".into())
@@ -137,6 +139,8 @@ struct Worker {
     catalog: Arc<Catalog>,
     handler: Arc<Handler>,
     reclaimer: Arc<Reclaimer>,
+    /// Tables removed by the next transaction.
+    batch: Cell<usize>,
 }
 
 impl Worker {
@@ -164,6 +168,7 @@ impl Worker {
                 continue;
             };
             state.work = true;
+            self.batch.set(1);
             if state.stop || self.catalog.ctx.pager.log().stopped().is_some() {
                 return;
             }
@@ -199,8 +204,9 @@ impl Worker {
             if self.shared.state.lock().stop {
                 return Err(Error::Interrupted);
             }
-            let keys =
-                catalog.read(|txn| catalog.dropped_tables(txn, mark, after.as_deref(), BATCH))?;
+            let keys = catalog.read(|txn| {
+                catalog.dropped_tables(txn, mark, after.as_deref(), self.batch.get())
+            })?;
             if let Some(last) = keys.last() {
                 let some = self.transaction(|txn, aftermath| {
                     let mut some = 0;
@@ -210,6 +216,7 @@ impl Worker {
                     Ok(some)
                 })?;
                 self.shared.tables.fetch_add(some, Ordering::Relaxed);
+                self.batch.set((2 * self.batch.get()).min(BATCH));
                 (found, removed) = (found + keys.len(), removed + some);
                 after = Some(last.clone());
             } else if found == 0 {

@@ -100,7 +100,9 @@ impl Shared {
     }
 
     pub fn graves_removed(&self, n: u64) {
-        self.graves.fetch_sub(n, Ordering::Relaxed);
+        // Those of before the opening may not have been counted, if that failed.
+        let fewer = |graves: u64| Some(graves.saturating_sub(n));
+        let _ = (self.graves).fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
     }
 
     /// Graves there are.

@@ -21,6 +21,7 @@ use crate::io::Storage;
 use crate::pool::{Pace, Pager};
 use crate::space::{FileId, SpaceId};
 use crate::table::format::{RowHeader, cut_short};
+use crate::txn::{Isolation, Txn};
 use parking_lot::Mutex;
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
@@ -101,24 +102,21 @@ impl Reclaimer {
             let thread = Mutex::default();
             return Ok(Reclaimer { shared, thread });
         }
-        let mut after = None;
-        loop {
-            let graves = catalog.graves_after(after, BATCH)?;
-            shared.graves_added(graves.len() as u64);
-            let Some(last) = graves.last() else { break };
-            after = Some(last.space);
-        }
         let worker = Worker {
             shared: shared.clone(),
             pager: pager.clone(),
             catalog: catalog.clone(),
         };
+        // What there is now; what comes from now on is counted by whoever brings it.
+        let sys = &catalog.ctx.sys;
+        let mut there = sys.begin(&sys.owner(), Isolation::ReadCommitted);
+        sys.view(&mut there);
         let files = table_files(&**storage)?;
         let in_need = shared.clone();
         pager.set_relief(move |file| in_need.relief(file == FileId::SHARED || file.is_general()));
         let thread = std::thread::Builder::new()
             .name("reclaimer".into())
-            .spawn(move || worker.run(files))
+            .spawn(move || worker.run(files, there))
             .map_err(|e| Error::io("start the reclaimer", &e))?;
         Ok(Reclaimer {
             shared,
@@ -196,8 +194,11 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(&self, files: Vec<FileId>) {
+    fn run(&self, files: Vec<FileId>, there: Txn) {
         let _ending = Ending(&self.shared);
+        if let Err(e) = self.count(there) {
+            tracing::error!("dead spaces are not counted: {e}");
+        }
         if let Err(e) = self.remove_orphans(files) {
             tracing::error!("files of unknown tables are left: {e}");
         }
@@ -235,6 +236,15 @@ impl Worker {
                 state.work = true;
             }
         }
+    }
+
+    /// Counts the graves that a transaction sees, before any of them is removed.
+    fn count(&self, mut there: Txn) -> Result<()> {
+        let graves = self.catalog.count_graves(&mut there);
+        // It wrote nothing, so this only closes the view.
+        self.catalog.ctx.sys.commit(there)?;
+        self.shared.graves_added(graves?);
+        Ok(())
     }
 
     /// The files whose ends are cut.
@@ -289,9 +299,8 @@ impl Worker {
         }
         // Graves first: a table dropped between the two reads is seen in the second or is young, not in the list.
         self.catalog.read(|txn| {
-            self.catalog.each_row(txn, &mut |row| {
-                unknown.remove(&row.def.file);
-                Ok(())
+            self.catalog.each_file(txn, &mut |file| {
+                unknown.remove(&file);
             })?;
             for tablespace in self.catalog.all_tablespaces(txn)? {
                 unknown.remove(&tablespace.file);
