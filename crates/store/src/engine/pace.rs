@@ -45,6 +45,8 @@ pub(super) struct State {
     pub work: bool,
     /// Work was begun and is not done.
     busy: bool,
+    /// Graves of before the opening are being counted.
+    counting: bool,
     pub stop: bool,
     /// Threads that need space now, and those of them that need it in the shared file.
     pub urgent: u32,
@@ -105,9 +107,19 @@ impl Shared {
         let _ = (self.graves).fetch_update(Ordering::Relaxed, Ordering::Relaxed, fewer);
     }
 
-    /// Graves there are.
+    /// Graves there are. Waits until those of before the opening have been counted.
     pub fn graves(&self) -> u64 {
+        let mut state = self.state.lock();
+        while state.counting && !state.stop {
+            self.progress.wait(&mut state);
+        }
         self.graves.load(Ordering::Relaxed)
+    }
+
+    /// Those of before the opening are being counted, or have been.
+    pub fn set_counting(&self, counting: bool) {
+        self.state.lock().counting = counting;
+        self.progress.notify_all();
     }
 
     /// Graves dug up since opening.

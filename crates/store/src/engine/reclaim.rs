@@ -111,6 +111,7 @@ impl Reclaimer {
         let sys = &catalog.ctx.sys;
         let mut there = sys.begin(&sys.owner(), Isolation::ReadCommitted);
         sys.view(&mut there);
+        shared.set_counting(true);
         let files = table_files(&**storage)?;
         let in_need = shared.clone();
         pager.set_relief(move |file| in_need.relief(file == FileId::SHARED || file.is_general()));
@@ -199,6 +200,7 @@ impl Worker {
         if let Err(e) = self.count(there) {
             tracing::error!("dead spaces are not counted: {e}");
         }
+        self.shared.set_counting(false);
         if let Err(e) = self.remove_orphans(files) {
             tracing::error!("files of unknown tables are left: {e}");
         }
