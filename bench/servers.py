@@ -1,4 +1,4 @@
-"""What the benchmarks share: Millpond and MariaDB started alike in directories of their own, and tables of results."""
+"""What the benchmarks share: Millpond, MariaDB and MySQL started alike in directories of their own, and tables of results."""
 
 import ctypes
 import os
@@ -173,7 +173,29 @@ def start_mariadb(args):
     return s
 
 
+def start_mysql(args):
+    s = Server("mysql", args)
+    programs = Path(subprocess.run([ROOT / "scripts" / "fetch-mysql"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+    share = programs.parent / "root/usr/share/mysql"
+    common = [
+        programs / "mysqld", "--no-defaults", f"--datadir={s.dir}/data", f"--basedir={programs.parent}/root/usr", "--secure-file-priv=",
+        f"--lc-messages-dir={share}", f"--character-sets-dir={share}/charsets", *(["--user=root"] if os.geteuid() == 0 else []),
+    ]
+    if s.is_new:
+        made = subprocess.run([*common, "--initialize-insecure"], capture_output=True, text=True)
+        if made.returncode != 0:
+            fail(f"mysqld --initialize-insecure failed:\n{made.stderr[-3000:]}")
+    s.spawn([
+        *common, f"--socket={s.socket}", f"--pid-file={s.dir}/pid", "--skip-networking", "--mysqlx=OFF", f"--innodb-buffer-pool-size={args.pool}",
+        f"--innodb-redo-log-capacity={args.log_size}", "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", "--max-connections=300",
+        "--max-prepared-stmt-count=100000",
+    ])
+    s.version = subprocess.run([programs / "mysqld", "--version"], capture_output=True, text=True).stdout.strip()
+    return s
+
+
 STARTERS = {"millpond": start_millpond, "mariadb": start_mariadb}
+NAMES = {"mariadb": "MariaDB", "mysql": "MySQL"}
 
 
 def sql(server, statement, timeout=60):
