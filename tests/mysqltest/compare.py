@@ -66,9 +66,9 @@ SAME = [(re.compile(pattern, re.M | re.I), to) for pattern, to in SAME]
 
 EXPLAINED = re.compile(r"^id\tselect_type\t")
 PLAN_COLUMNS = 10
-# What one of them says alone: plans, hints at their statistics, that tables of other engines are InnoDB's here, snapshots that MySQL grants at one level only.
+# What one of them says alone: what MySQL is to give up, plans, hints at their statistics, that tables of other engines are InnoDB's here, snapshots that MySQL grants at one level only.
 LEFT_OUT = re.compile(
-    r"^(Note\t1003\t|call mtr\.add_suppression|\S+\tanalyze\tstatus\tEngine-independent|Warning\t1266\t|Warning\t1280\tName |Warning\t138\tInnoDB: WITH CONSISTENT|"
+    r"^(Warning\t(1287|1681|3090|3135|3719|3720|3778|3960|4095|6527)\t|Note\t1003\t|call mtr\.add_suppression|\S+\tanalyze\tstatus\tEngine-independent|Warning\t1266\t|Warning\t1280\tName |Warning\t138\tInnoDB: WITH CONSISTENT|"
     r"Max_index_length\t|Temporary\t|(Ignored|Visible|Expression)\t|"
     r"\S+\tanalyze\tWarning\tEngine-independent|sys$)", re.I)
 # Result sets of which one has columns more at the end: the first words of their head, and how many columns both have.

@@ -44,6 +44,9 @@ impl Services for Facts {
     fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>> {
         show::find(database, name)
     }
+    fn has_system_views(&self, database: &str) -> bool {
+        show::has_system_views(database)
+    }
     fn system_view(&self, database: &str, name: &str) -> Option<(String, Arc<View>)> {
         show::system_view(database, name)
     }

@@ -68,6 +68,7 @@ pub(super) fn refresh(env: &SessionEnv, vars: &SessionVars) {
     env.zone.set(zone.unwrap_or_default());
     let names = locale::names(vars.named("lc_time_names").as_str());
     env.names.set(names.unwrap_or(locale::ENGLISH));
+    env.week_format.set(number("default_week_format") as u8);
 }
 
 /// What decides on values of variables.

@@ -171,6 +171,7 @@ impl Session {
             user,
             collation: Collation::Utf8mb4GeneralCi.into(),
             names: locale::ENGLISH.into(),
+            week_format: Default::default(),
             client: Encoding::Utf8.into(),
             switches: Default::default(),
             auto_is_null: Default::default(),

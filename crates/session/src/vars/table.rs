@@ -279,7 +279,7 @@ pub(super) static VARS: &[Def] = &[
         T("InnoDB"),
         Fixed,
     ),
-    def("default_week_format", Both, num(0, 7), U(0), Fixed),
+    def("default_week_format", Both, num(0, 7), U(0), Free),
     def(
         "delay_key_write",
         Global,

@@ -49,8 +49,8 @@ fn nothing_of_it_is_left() {
         ] {
             assert_eq!(count(&mut b, of), "0", "{of}");
         }
-        assert_eq!(b.code("EXECUTE p"), 1146);
-        assert_eq!(b.code("SELECT * FROM d.v"), 1146);
+        assert_eq!(b.code("EXECUTE p"), 1049);
+        assert_eq!(b.code("SELECT * FROM d.v"), 1049);
         assert_eq!(b.code("SHOW TABLES FROM d"), 1049);
         assert_eq!(a.code("CREATE TABLE d.t7 (a INT)"), 1049);
         if round == 0 {
@@ -133,5 +133,5 @@ fn it_waits_for_who_reads() {
         a.ok("COMMIT");
         drops.join().unwrap();
     });
-    assert_eq!(a.code("SELECT v FROM d.t7"), 1146);
+    assert_eq!(a.code("SELECT v FROM d.t7"), 1049);
 }

@@ -112,7 +112,7 @@ fn views_stay_over_a_restart_and_go_with_their_database() {
     );
     assert_eq!(c.rows("SELECT * FROM other.x ORDER BY b"), ["10", "20"]);
     c.ok("DROP DATABASE other");
-    assert_eq!(c.code("SELECT * FROM other.x"), 1146);
+    assert_eq!(c.code("SELECT * FROM other.x"), 1049);
     let left = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'other'";
     assert_eq!(c.one(left), "0");
 }

@@ -467,10 +467,20 @@ impl Binder<'_, '_> {
             Ok(at) => at,
             Err(e) => {
                 // What is stored under the name of one of the system's views goes before it.
-                let services = self.cx.env.services.as_ref().filter(|_| matches!(e.code, 1049 | 1146));
+                let services = self
+                    .cx
+                    .env
+                    .services
+                    .as_ref()
+                    .filter(|_| matches!(e.code, 1049 | 1146));
                 let view = services.and_then(|s| s.system_view(&database, table));
                 let Some((table, view)) = view else {
-                    return Err(e);
+                    let there = services.is_some_and(|s| s.has_system_views(&database));
+                    return Err(if there {
+                        no_such_table(&database, table)
+                    } else {
+                        e
+                    });
                 };
                 return self.system_view_source(id, view, name, (database, table));
             }

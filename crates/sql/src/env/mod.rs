@@ -70,6 +70,8 @@ pub struct SessionEnv {
     pub collation: Cell<Collation>,
     /// `lc_time_names`.
     pub names: Cell<&'static locale::Names>,
+    /// `default_week_format`.
+    pub week_format: Cell<u8>,
     /// What the client's bytes mean (`character_set_client`).
     pub client: Cell<Encoding>,
     /// `optimizer_switch`.
@@ -198,6 +200,7 @@ impl SessionEnv {
             roles: RefCell::default(),
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
             names: Cell::new(locale::ENGLISH),
+            week_format: Cell::default(),
             client: Cell::default(),
             switches: Cell::default(),
             auto_is_null: Cell::default(),
@@ -350,6 +353,7 @@ pub(crate) mod tests {
             roles: RefCell::new("NONE".into()),
             collation: Cell::new(Collation::Utf8mb4GeneralCi),
             names: Cell::new(locale::ENGLISH),
+            week_format: Cell::default(),
             client: Cell::default(),
             switches: Cell::default(),
             auto_is_null: Cell::default(),

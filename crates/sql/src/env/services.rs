@@ -72,6 +72,10 @@ pub trait Services: Any + Send + Sync {
     /// The virtual table of this name, both compared without regard to case; `None` if `database` is not a system schema or has
     /// no such table.
     fn virtual_table(&self, database: &str, name: &str) -> Option<Arc<dyn VirtualTable>>;
+    /// Whether a database has views of the system: it is there, then.
+    fn has_system_views(&self, _database: &str) -> bool {
+        false
+    }
     /// The system's view of this name, compared likewise, with the name as it is shown. Whoever reads it does so by his own right.
     fn system_view(&self, _database: &str, _name: &str) -> Option<(String, Arc<View>)> {
         None

@@ -161,7 +161,7 @@ impl Inner {
     /// Gives a table's definition a new version, if the table is there.
     fn renew(&self, txn: &mut Txn, database: &str, name: &str) -> Result<()> {
         let found = match self.find(txn, database, name) {
-            Err(Error::NoSuchTable(_)) => return Ok(()),
+            Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => return Ok(()),
             found => found?,
         };
         let mut new = found.row.clone();

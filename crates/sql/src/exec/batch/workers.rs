@@ -200,6 +200,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
         roles: RefCell::default(),
         collation: env.collation.clone(),
         names: env.names.clone(),
+        week_format: env.week_format.clone(),
         client: env.client.clone(),
         switches: env.switches.clone(),
         auto_is_null: Cell::default(),

@@ -11,7 +11,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("DAYOFWEEK", 1..=1, int::<10>, |c| Ok(Value::Int((c.date(0)?.weekday() + 1) % 7 + 1))).null(Null::Maybe),
     row("WEEKDAY", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.weekday()))).null(Null::Maybe),
     row("DAYOFYEAR", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.day_of_year()))).null(Null::Maybe),
-    row("WEEK", 1..=2, int::<10>, week).null(Null::Maybe),
+    row("WEEK", 1..=2, int::<10>, week).null(Null::Maybe).follows(Follows::Statement),
     row("WEEKOFYEAR", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.week(3).1 as i64))).null(Null::Maybe),
     row("YEARWEEK", 1..=2, int::<10>, yearweek).null(Null::Maybe),
     row("MONTHNAME", 1..=1, plain::<16>, monthname).null(Null::Maybe).follows(Follows::Statement).makes_its_own(),
@@ -41,22 +41,22 @@ pub(super) fn allowed(c: &Call<'_, '_>) -> Result<DateTime, Exit> {
     Err(Exit::Null)
 }
 
-/// The argument of WEEK and YEARWEEK that says when weeks begin.
-fn mode(c: &Call<'_, '_>) -> Result<u32, Exit> {
-    Ok(if c.len() == 2 {
-        c.int(1)? as u32 & 7
-    } else {
-        0
-    })
+/// The argument of WEEK and YEARWEEK that says when weeks begin, or what goes for it.
+fn mode(c: &Call<'_, '_>, default: u8) -> Result<u32, Exit> {
+    let mode = match c.len() {
+        2 => c.int(1)? as u32,
+        _ => default.into(),
+    };
+    Ok(mode & 7)
 }
 
 fn week<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let mode = mode(c)?;
+    let mode = mode(c, c.cx.session.week_format.get())?;
     Ok(Value::Int(c.date(0)?.week(mode).1 as i64))
 }
 
 fn yearweek<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let mode = mode(c)?;
+    let mode = mode(c, 0)?;
     let (year, week) = c.date(0)?.week(mode | 2);
     Ok(Value::Int(year as i64 * 100 + week as i64))
 }
