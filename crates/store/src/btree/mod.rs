@@ -11,6 +11,7 @@
 //! | `descend` | finding a leaf under shared latches; misses and restarts |
 //! | `edit` | changing one leaf |
 //! | `split` | making room |
+//! | `runs` | leaves in which keys ascend, for splits |
 //! | `merge` | giving emptied pages back |
 //! | `scan` | one leaf at a time, both ways; [`Cursor`] |
 //! | `ahead` | reading ahead of a scan |
@@ -40,6 +41,7 @@ mod edit;
 mod estimate;
 mod hashed;
 mod merge;
+mod runs;
 mod scan;
 mod split;
 #[cfg(test)]
@@ -58,6 +60,7 @@ use crate::pool::{Mtr, Pager};
 use crate::space::{AllocKind, Space};
 use descend::FrameCache;
 use hashed::Hashed;
+use runs::Runs;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -87,6 +90,8 @@ pub struct Tree {
     /// Splits for which room is left at the end of a full last leaf, since keys that ascend come late
     /// now and then.
     late: AtomicU8,
+    /// Leaves in which keys ascend, in a tree of two levels and in a higher one.
+    runs: [OnceLock<Runs>; 2],
     hashed: Hashed,
 }
 
@@ -95,6 +100,7 @@ impl Drop for Tree {
         for cache in self.frames.iter().filter_map(OnceLock::get) {
             self.pager.give_hint_bytes(cache.bytes());
         }
+        self.forget_runs();
     }
 }
 
@@ -110,6 +116,7 @@ impl Tree {
             frames: [const { OnceLock::new() }; 2],
             height: AtomicU8::new(1),
             late: AtomicU8::new(0),
+            runs: [const { OnceLock::new() }; 2],
             hashed: Hashed::new(KeyPart::Whole),
         }
     }

@@ -35,6 +35,16 @@ struct Plan {
     separator: Vec<u8>,
 }
 
+/// In which order keys are known to come to the leaf that is split.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    Any,
+    /// They ascend at the tree's end, but some come late.
+    Late,
+    /// They ascend to the key.
+    Ascending,
+}
+
 enum Try {
     Done,
     Missing(Miss),
@@ -129,14 +139,21 @@ impl Tree {
             self.late.store(LATE_SPLITS, Ordering::Relaxed);
         }
         let late = self.late.load(Ordering::Relaxed);
-        let plans = plan(mtr, &path, key, need, found, late > 0);
+        let leaf_no = mtr.page_no(leaf);
+        let order = if late > 0 {
+            Order::Late
+        } else if self.ascends(leaf_no, n, found) {
+            Order::Ascending
+        } else {
+            Order::Any
+        };
+        let plans = plan(mtr, &path, key, need, found, order);
         // Plans go up from the leaf; if they reach the path's top, that is the root.
         let splits_root = plans.len() == path.len();
         let pages = plans.len() + usize::from(splits_root);
         if pages > new_pages {
             return Ok(Try::Pages(pages));
         }
-        let near = mtr.page_no(leaf);
         let mut fresh: SmallVec<[PageH; 8]> = SmallVec::new();
         for i in 0..pages {
             // A root's split takes a second page of its level.
@@ -145,7 +162,7 @@ impl Tree {
                 kind: kind_of(level),
                 level,
             };
-            match mtr.alloc(&self.space, AllocKind::Extent, near, init) {
+            match mtr.alloc(&self.space, AllocKind::Extent, leaf_no, init) {
                 Ok(page) => fresh.push(page),
                 Err(e) => {
                     for page in fresh {
@@ -156,6 +173,15 @@ impl Tree {
             }
         }
         carry_out(mtr, &path, &plans, &fresh, right);
+        if let Err(pos) = found
+            && !splits_root
+        {
+            let at = plans[0].at;
+            match key >= &plans[0].separator[..] {
+                true => self.note_run(mtr.page_no(fresh[0]), n - at, pos - at),
+                false => self.note_run(leaf_no, at, pos),
+            }
+        }
         if late > 0 {
             self.late.store(late - 1, Ordering::Relaxed);
         }
@@ -173,12 +199,12 @@ fn plan(
     key: &[u8],
     need: usize,
     found: Found,
-    late: bool,
+    order: Order,
 ) -> SmallVec<[Plan; 8]> {
     let (leaf, above) = path.split_last().expect("a path");
     let leaf = mtr.page(leaf.page);
     let mut plans = SmallVec::new();
-    let mut last: Plan = split_leaf(leaf, key, need, found, late);
+    let mut last: Plan = split_leaf(leaf, key, need, found, order);
     let n = slotted::count(leaf);
     let mut at_edge = slotted::right(leaf) == 0 && last.at >= n - n / 8;
     for step in above.iter().rev() {
@@ -201,9 +227,8 @@ fn plan(
     plans
 }
 
-/// Where to split a leaf that lacks room for the key's record of the given value length. `late`: keys ascend,
-/// but some come late.
-fn split_leaf(page: &[u8], key: &[u8], need: usize, found: Found, late: bool) -> Plan {
+/// Where to split a leaf that lacks room for the key's record of the given value length.
+fn split_leaf(page: &[u8], key: &[u8], need: usize, found: Found, order: Order) -> Plan {
     let n = slotted::count(page);
     let (pos, is_new) = match found {
         Ok(slot) => (slot, false),
@@ -241,7 +266,7 @@ fn split_leaf(page: &[u8], key: &[u8], need: usize, found: Found, late: bool) ->
     if is_new && (behind == 1 || (is_last && behind <= items / 16)) {
         // Keys ascend, perhaps not quite in order: the left page stays full, or with room for those that
         // come late.
-        let cut = if is_last && late {
+        let cut = if is_last && order == Order::Late {
             pos.min(items - items / 8)
         } else {
             pos
@@ -249,6 +274,17 @@ fn split_leaf(page: &[u8], key: &[u8], need: usize, found: Found, late: bool) ->
         let right: usize = (cut..items).map(size_of).sum();
         if right <= slotted::CAPACITY / 2 {
             return before(cut);
+        }
+    }
+    if is_new && order == Order::Ascending {
+        // What lies behind the keys that come goes away, once, and they go on to the page's end; with little behind them they go on in the
+        // next page, before it.
+        let behind: usize = (pos + 1..items).map(size_of).sum();
+        if behind <= slotted::CAPACITY / 16 {
+            return before(pos);
+        }
+        if total - behind <= slotted::CAPACITY {
+            return before(pos + 1);
         }
     }
     let mut left = 0;

@@ -33,6 +33,28 @@ fn ascending_and_descending_inserts_fill_pages() {
 }
 
 #[test]
+fn groups_that_ascend_by_turns_fill_pages() {
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    let key = |group: u64, n: u64| [group.to_be_bytes(), number(n)].concat();
+    for n in 0..2000 {
+        for group in 0..20 {
+            put(&tree, &key(group, n), &[7; 100]);
+        }
+    }
+    assert!(fill(&checked(&tree)) > 83, "{:?}", checked(&tree));
+    // A group at a time is filled in any order: as ever.
+    let mixed = new_tree(&pager, 2001);
+    let mut rng = Rng::new(3);
+    for group in 0..60 {
+        for _ in 0..400 {
+            put(&mixed, &key(group, rng.next() >> 20), &[7; 100]);
+        }
+    }
+    assert!(fill(&checked(&mixed)) > 55, "{:?}", checked(&mixed));
+}
+
+#[test]
 fn nearly_ascending_inserts_fill_pages() {
     // As of several sessions that take numbers in order and insert them a little out of order.
     let pager = new_pager();
