@@ -544,6 +544,7 @@ impl Session {
                 span: statement.tree.span,
                 params: statement.tree.params,
                 bytes: statement.tree.bytes,
+                deprecated: Vec::new(),
             },
             text: statement.text.clone(),
             ..*statement

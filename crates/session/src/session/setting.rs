@@ -7,6 +7,7 @@ use super::persist::{check_may_persist_only, check_persistable};
 use crate::accounts::access::needs;
 use crate::instance::Facts;
 use crate::vars::{self, Access, Def, SessionVars, VarScope, VarValue};
+use millpond_sql::env::sql_mode;
 use millpond_sql::env::{Locals, SessionEnv, locale};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{Expr, ExprKind, Scope, SetValue};
@@ -213,6 +214,10 @@ impl Setter<'_> {
         }
         if converted.clamped {
             self.warn_truncated(def, &String::from_utf8_lossy(&value.to_text()));
+        }
+        if matches!(def.kind, vars::Kind::SqlMode) {
+            let warnings = sql_mode::warnings(converted.value.as_str());
+            warnings.for_each(|(code, text)| self.env.warn(code, text));
         }
         Ok(converted.value)
     }

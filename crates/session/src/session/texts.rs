@@ -237,6 +237,7 @@ impl Session {
             self.env.conversion.diagnostics.get_mut().clear();
         }
         let compiled = compiled?;
+        self.warn_of_deprecated(&compiled);
         super::dispatch::preparable(&compiled)?;
         let columns = stack::with_room(compiled.statement.run, || self.describe(&compiled))?;
         self.instance.0.prepared.fetch_add(1, Ordering::Relaxed);
@@ -396,6 +397,9 @@ impl Session {
             // `@@warning_count` in this statement is about the one before: `end_diagnostics` left its numbers.
             self.env.conversion.diagnostics.get_mut().clear();
         }
+        if command != Command::Execute {
+            self.warn_of_deprecated(compiled);
+        }
         let mut tree = self.charge();
         let charged = match usize::try_from(compiled.statement.tree.bytes) {
             Ok(bytes) if bytes >= CHARGED_TREE => tree.grow(bytes),
@@ -429,6 +433,15 @@ impl Session {
         match result {
             Ok(()) => Ok(()),
             Err(e) => self.fail(e),
+        }
+    }
+
+    /// Warns of what a text says that MySQL is to give up: when it is parsed, not when it runs as a prepared statement.
+    #[inline]
+    fn warn_of_deprecated(&self, compiled: &Compiled) {
+        for what in &compiled.statement.tree.deprecated {
+            let (code, text) = what.warning();
+            self.env.warn(code, text);
         }
     }
 

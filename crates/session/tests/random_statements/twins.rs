@@ -166,7 +166,11 @@ impl Engine for Preparing {
         self.0.run(&format!(
             "SET @prepared = CONVERT(X'{digits}' USING utf8mb4)"
         ))?;
-        self.0.run("PREPARE prepared FROM @prepared")?;
+        let warned = self.0.run("PREPARE prepared FROM @prepared")?.warnings;
+        if warned > 0 {
+            // Of what is deprecated EXECUTE doesn't warn again.
+            return self.0.run(sql);
+        }
         self.0.run("EXECUTE prepared")
     }
 }

@@ -152,6 +152,26 @@ pub fn format(bits: u64) -> String {
     names.join(",")
 }
 
+/// What setting a list of modes warns of: strict mode without all that belong to it, or some of those without it, and a deprecated mode.
+pub fn warnings(list: &str) -> impl Iterator<Item = (u16, &'static str)> {
+    const OF_STRICT: u64 = NO_ZERO_DATE | NO_ZERO_IN_DATE | ERROR_FOR_DIVISION_BY_ZERO;
+    let bits = parse(list).unwrap_or(0);
+    let whole = match bits & (STRICT_TRANS_TABLES | STRICT_ALL_TABLES) {
+        0 => 0,
+        _ => OF_STRICT,
+    };
+    let strict = (bits & OF_STRICT != whole).then_some((
+        3135,
+        "'NO_ZERO_DATE', 'NO_ZERO_IN_DATE' and 'ERROR_FOR_DIVISION_BY_ZERO' sql modes should be used with strict mode. \
+         They will be merged with strict mode in a future release.",
+    ));
+    let padding = (bits & PAD_CHAR_TO_FULL_LENGTH != 0).then_some((
+        3090,
+        "Changing sql mode 'PAD_CHAR_TO_FULL_LENGTH' is deprecated. It will be removed in a future release.",
+    ));
+    strict.into_iter().chain(padding)
+}
+
 /// What evaluation and conversion ask about.
 pub fn flags(bits: u64) -> SqlMode {
     let has = |b: u64| bits & b != 0;

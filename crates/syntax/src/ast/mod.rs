@@ -28,6 +28,7 @@ mod alter_table;
 mod column;
 mod compound;
 mod data_type;
+mod deprecated;
 mod partition;
 mod replication;
 mod routine;
@@ -45,6 +46,7 @@ pub use alter_table::*;
 pub use column::*;
 pub use compound::*;
 pub use data_type::*;
+pub use deprecated::Deprecated;
 pub use partition::*;
 pub use replication::*;
 pub use routine::*;
@@ -68,6 +70,8 @@ pub struct Statement {
     pub params: u32,
     /// About how many bytes its tree takes, what lists reserve ahead left aside.
     pub bytes: u64,
+    /// What it says that MySQL is to give up; of a statement in a program, the program's own definition has it.
+    pub deprecated: Vec<Deprecated>,
 }
 
 impl PartialEq for Statement {

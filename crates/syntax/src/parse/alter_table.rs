@@ -99,7 +99,7 @@ impl Parser<'_> {
             Some(self.charset_name()?)
         };
         let collation = if self.eat(K::COLLATE) {
-            Some(self.charset_name()?)
+            Some(self.collation_name()?)
         } else {
             None
         };

@@ -101,11 +101,15 @@ impl Parser<'_> {
             }
             K::INT | K::INTEGER => CastType::Signed,
             K::BINARY => CastType::Binary(self.cast_length()?),
-            K::NCHAR => CastType::Nchar(self.cast_length()?),
+            K::NCHAR => {
+                self.deprecate(Deprecated::National);
+                CastType::Nchar(self.cast_length()?)
+            }
             K::NATIONAL => {
                 if self.eat_any(&[K::CHAR, K::CHARACTER]).is_none() {
                     return Err(self.error_here());
                 }
+                self.deprecate(Deprecated::National);
                 CastType::Nchar(self.cast_length()?)
             }
             K::DATE => CastType::Date,
@@ -150,8 +154,16 @@ impl Parser<'_> {
         })
     }
 
+    fn cast_binary(&mut self) -> bool {
+        let binary = self.eat(K::BINARY);
+        if binary {
+            self.deprecate(Deprecated::BinaryAttribute);
+        }
+        binary
+    }
+
     fn cast_charset(&mut self) -> Result<CastCharset> {
-        let early = self.eat(K::BINARY);
+        let early = self.cast_binary();
         let named = self.eat(K::CHARSET) || self.at(K::CHAR) && self.at_nth(1, K::SET) || {
             self.at(K::CHARACTER) && self.at_nth(1, K::SET)
         };
@@ -160,11 +172,17 @@ impl Parser<'_> {
                 self.expect(K::SET)?;
             }
             let name = self.charset_name()?;
-            return Ok(CastCharset::Named(name, early || self.eat(K::BINARY)));
+            return Ok(CastCharset::Named(name, early || self.cast_binary()));
         }
         Ok(match self.eat_any(&[K::ASCII, K::UNICODE, K::BYTE]) {
-            Some(K::ASCII) => CastCharset::Ascii(early || self.eat(K::BINARY)),
-            Some(K::UNICODE) => CastCharset::Unicode(early || self.eat(K::BINARY)),
+            Some(K::ASCII) => {
+                self.deprecate(Deprecated::Ascii);
+                CastCharset::Ascii(early || self.cast_binary())
+            }
+            Some(K::UNICODE) => {
+                self.deprecate(Deprecated::Unicode);
+                CastCharset::Unicode(early || self.cast_binary())
+            }
             Some(_) => CastCharset::Byte,
             None if early => CastCharset::Binary,
             None => CastCharset::Unsaid,

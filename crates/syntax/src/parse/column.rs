@@ -298,7 +298,7 @@ impl Parser<'_> {
             }
             K::COLLATE => {
                 self.next();
-                A::Collate(self.charset_name()?)
+                A::Collate(self.collation_name()?)
             }
             K::COLUMN_FORMAT => {
                 self.next();

@@ -65,6 +65,7 @@ impl Parser<'_> {
                 span: p.span_from(start),
                 params: p.params - params,
                 bytes: p.bytes - bytes,
+                deprecated: Vec::new(),
             })
         })
     }

@@ -4,7 +4,7 @@
 //! deep the parser itself is in ([`Parser::nested`]), and by how high the tree becomes, since chains like `a IS NULL IS NULL …`
 //! nest without the parser doing so ([`Parser::higher`]). What is more gives 1436 rather than a stack that runs out.
 
-use crate::ast::{Ident, ObjectName};
+use crate::ast::{Deprecated, Ident, ObjectName};
 use crate::error::{Result, SyntaxError};
 use crate::keyword::Keyword;
 use crate::lexer::{LexMode, Lexer, Token, TokenKind};
@@ -48,6 +48,10 @@ pub struct Parser<'t> {
     pub(super) bytes: u64,
     /// Up to how many bytes nothing is held as text for its weight.
     pub(super) free: u64,
+    /// What the statement uses that MySQL is to give up, so far.
+    deprecated: Vec<Deprecated>,
+    /// Whether what is read follows ON DUPLICATE KEY UPDATE.
+    pub(super) updates_duplicate: bool,
     depth: u32,
     /// Height of the highest tree finished in what is being parsed.
     height: u32,
@@ -78,6 +82,8 @@ impl<'t> Parser<'t> {
             intos: 0,
             bytes: 0,
             free: FREE + lexer.text().len() as u64,
+            deprecated: Vec::new(),
+            updates_duplicate: false,
             depth: 0,
             height: 0,
         }
@@ -444,6 +450,15 @@ impl<'t> Parser<'t> {
         self.next();
         Ok(value)
     }
+    /// Notes that the statement uses something deprecated.
+    #[cold]
+    pub(super) fn deprecate(&mut self, what: Deprecated) {
+        self.deprecated.push(what);
+    }
+    /// What it has used so far.
+    pub(super) fn deprecated(&mut self) -> Vec<Deprecated> {
+        std::mem::take(&mut self.deprecated)
+    }
     /// What stands in parentheses.
     pub fn parens<R>(&mut self, inner: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         self.expect_punct(TokenKind::LParen)?;
@@ -451,8 +466,24 @@ impl<'t> Parser<'t> {
         self.expect_punct(TokenKind::RParen)?;
         Ok(r)
     }
-    /// The name of a character set: a name, a text, or `BINARY`.
-    pub fn charset_name(&mut self) -> Result<Ident> {
+    /// The name of a character set, which may be deprecated.
+    pub(super) fn charset_name(&mut self) -> Result<Ident> {
+        let name = self.charset_or_collation()?;
+        if let Some(what) = Deprecated::charset(name.as_str()) {
+            self.deprecate(what);
+        }
+        Ok(name)
+    }
+    /// The name of a collation, which may be deprecated.
+    pub(super) fn collation_name(&mut self) -> Result<Ident> {
+        let name = self.charset_or_collation()?;
+        if let Some(what) = Deprecated::collation(name.as_str()) {
+            self.deprecate(what);
+        }
+        Ok(name)
+    }
+    /// A name, a text, or `BINARY`.
+    pub(super) fn charset_or_collation(&mut self) -> Result<Ident> {
         if self.at(Keyword::BINARY) || self.at(Keyword::DEFAULT) {
             return Ok(self.ident_here());
         }

@@ -2,8 +2,8 @@
 
 use super::Parser;
 use crate::ast::{
-    Charset, DataType, FloatSize, ForeignType, Ident, IntSize, LobSize, Numeric, SpatialType,
-    TemporalType, TypeAndCollation,
+    Charset, DataType, Deprecated, FloatSize, ForeignType, Ident, IntSize, LobSize, Numeric,
+    SpatialType, TemporalType, TypeAndCollation,
 };
 use crate::error::Result;
 use crate::keyword::Keyword as K;
@@ -33,7 +33,11 @@ impl Parser<'_> {
             K::DECIMAL | K::DEC | K::NUMERIC | K::FIXED => {
                 self.next();
                 let (precision, scale) = self.precision()?;
-                T::Decimal(precision, scale, self.numeric())
+                let numeric = self.numeric();
+                if numeric.unsigned {
+                    self.deprecate(Deprecated::UnsignedFraction);
+                }
+                T::Decimal(precision, scale, numeric)
             }
             K::FLOAT | K::FLOAT4 => self.floating(FloatSize::Float)?,
             K::DOUBLE | K::FLOAT8 => self.floating(FloatSize::Double)?,
@@ -84,7 +88,7 @@ impl Parser<'_> {
     pub(crate) fn type_and_collation(&mut self) -> Result<TypeAndCollation> {
         let data_type = self.data_type()?;
         let collation = if self.eat(K::COLLATE) {
-            Some(self.charset_name()?)
+            Some(self.collation_name()?)
         } else {
             None
         };
@@ -124,7 +128,11 @@ impl Parser<'_> {
     fn integer(&mut self, size: IntSize) -> Result<DataType> {
         self.next();
         let width = self.length()?;
-        Ok(DataType::Int(size, width, self.numeric()))
+        let numeric = self.numeric();
+        if width.is_some() {
+            self.deprecate(Deprecated::DisplayWidth);
+        }
+        Ok(DataType::Int(size, width, numeric))
     }
 
     fn floating(&mut self, size: FloatSize) -> Result<DataType> {
@@ -133,7 +141,14 @@ impl Parser<'_> {
             self.eat(K::PRECISION);
         }
         let (digits, decimals) = self.precision()?;
-        Ok(DataType::Float(size, digits, decimals, self.numeric()))
+        let numeric = self.numeric();
+        if decimals.is_some() {
+            self.deprecate(Deprecated::FloatDigits);
+        }
+        if numeric.unsigned {
+            self.deprecate(Deprecated::UnsignedFraction);
+        }
+        Ok(DataType::Float(size, digits, decimals, numeric))
     }
 
     fn temporal(&mut self, kind: TemporalType) -> Result<DataType> {
@@ -143,6 +158,9 @@ impl Parser<'_> {
         } else {
             self.length()?
         };
+        if kind == TemporalType::Year && digits.is_some() {
+            self.deprecate(Deprecated::YearDigits);
+        }
         Ok(DataType::Temporal(kind, digits))
     }
 
@@ -177,6 +195,7 @@ impl Parser<'_> {
                 numeric.unsigned = true;
             } else if self.eat(K::ZEROFILL) {
                 numeric.zerofill = true;
+                self.deprecate(Deprecated::ZeroFill);
             } else if !self.eat(K::SIGNED) {
                 return numeric;
             }
@@ -197,6 +216,9 @@ impl Parser<'_> {
             varying = true;
         }
         let length = self.length()?;
+        if national {
+            self.deprecate(Deprecated::National);
+        }
         let charset = Charset {
             national,
             ..self.charset()?
@@ -258,12 +280,15 @@ impl Parser<'_> {
             if self.eat_character_set() {
                 charset.name = Some(self.charset_name()?);
             } else if self.eat(K::ASCII) {
+                self.deprecate(Deprecated::Ascii);
                 charset.name = Some(Ident::new("latin1"));
             } else if self.eat(K::UNICODE) {
+                self.deprecate(Deprecated::Unicode);
                 charset.name = Some(Ident::new("ucs2"));
             } else if self.eat(K::BYTE) {
                 charset.name = Some(Ident::new("binary"));
             } else if self.eat(K::BINARY) {
+                self.deprecate(Deprecated::BinaryAttribute);
                 charset.binary = true;
             } else {
                 return Ok(charset);

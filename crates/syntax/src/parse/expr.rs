@@ -136,7 +136,12 @@ impl Parser<'_> {
             let kind = match follower {
                 Follower::Op(op) => {
                     let from = self.piece(self.last_end());
-                    self.next();
+                    let sign = self.next().kind;
+                    if sign == T::AmpAmp {
+                        self.deprecate(Deprecated::DoubleAmpersand);
+                    } else if sign == T::PipePipe && op == BinaryOp::Or {
+                        self.deprecate(Deprecated::DoubleBar);
+                    }
                     if binds == level::COMPARISON && self.at_quantifier() {
                         self.quantified(op, left)?
                     } else if binds == level::ADD && self.at_interval() {

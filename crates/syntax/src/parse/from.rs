@@ -360,7 +360,7 @@ impl Parser<'_> {
         }
         let data_type = Box::new(self.data_type()?);
         let collation = if self.eat(K::COLLATE) {
-            Some(self.charset_name()?)
+            Some(self.collation_name()?)
         } else {
             None
         };

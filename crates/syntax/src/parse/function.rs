@@ -34,6 +34,9 @@ impl Parser<'_> {
             }
         }
         self.expect_punct(T::RParen)?;
+        if database.is_none() && name.as_str().eq_ignore_ascii_case("FOUND_ROWS") {
+            self.deprecate(Deprecated::FoundRows);
+        }
         Ok(ExprKind::Call(Box::new(Call {
             database,
             name,
@@ -129,6 +132,12 @@ impl Parser<'_> {
             K::VALUES | K::DEFAULT => {
                 self.next();
                 let column = self.parens(|p| p.column())?;
+                if k == K::VALUES {
+                    self.deprecate(match self.updates_duplicate {
+                        true => Deprecated::InsertedValue,
+                        false => Deprecated::ValuesFunction,
+                    });
+                }
                 Ok(special(if k == K::VALUES {
                     Special::Values(column)
                 } else {

@@ -29,7 +29,10 @@ impl Parser<'_> {
         };
         let on_duplicate = if !replace && self.eat(K::ON) {
             self.expect_all(&[K::DUPLICATE, K::KEY, K::UPDATE])?;
-            self.assignments()?
+            self.updates_duplicate = true;
+            let assignments = self.assignments()?;
+            self.updates_duplicate = false;
+            assignments
         } else {
             Items::EMPTY
         };

@@ -1,7 +1,7 @@
 //! Literals.
 
 use super::Parser;
-use crate::ast::{CollatedLiteral, Expr, ExprKind, Literal};
+use crate::ast::{CollatedLiteral, Deprecated, Expr, ExprKind, Literal};
 use crate::error::Result;
 use crate::keyword::Keyword as K;
 use crate::lexer::{Token, TokenKind as T};
@@ -49,6 +49,7 @@ impl Parser<'_> {
             }
             T::Text => self.text_pieces(),
             T::NationalText => {
+                self.deprecate(Deprecated::National);
                 let token = self.next();
                 let text = &self.slice(token)[1..];
                 let mut text = unquote(text, !self.mode().no_backslash_escapes).into_owned();
@@ -102,6 +103,9 @@ impl Parser<'_> {
     fn introduced(&mut self) -> Result<ExprKind> {
         let token = self.next();
         let charset = self.slice(token)[1..].to_ascii_lowercase().into();
+        if let Some(what) = Deprecated::charset(&self.slice(token)[1..]) {
+            self.deprecate(what);
+        }
         let literal = match self.kind() {
             T::Text => match self.text_pieces() {
                 Literal::Text(text, _) => Literal::Text(text, None),

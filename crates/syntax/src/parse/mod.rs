@@ -84,7 +84,8 @@ pub fn parse_statement(text: &str, mode: LexMode) -> Result<Statement> {
 pub fn parse_statement_of_many(text: &str, mode: LexMode) -> Result<(Statement, usize)> {
     check_length(text)?;
     let mut p = Parser::new(text, mode);
-    let statement = p.statement()?;
+    let mut statement = p.statement()?;
+    statement.deprecated = p.deprecated();
     match p.kind() {
         TokenKind::Semicolon => Ok((statement, p.peek().end as usize)),
         TokenKind::End => Ok((statement, text.len())),

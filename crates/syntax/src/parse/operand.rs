@@ -54,7 +54,11 @@ impl Parser<'_> {
                 return self.collated(e, start);
             }
         };
-        self.next();
+        match self.next().kind {
+            T::Bang => self.deprecate(Deprecated::Exclamation),
+            T::Keyword(K::BINARY) => self.deprecate(Deprecated::BinaryOperator),
+            _ => {}
+        }
         let operand = self.nested(|p| p.prefix(level::UNARY))?;
         self.took(size_of::<Expr>())?;
         let kind = ExprKind::Unary(op, Box::new(operand));
@@ -65,7 +69,7 @@ impl Parser<'_> {
     #[inline]
     pub(super) fn collated(&mut self, mut e: Expr, start: u32) -> Result<Expr> {
         while self.eat(K::COLLATE) {
-            let collation = self.charset_name()?;
+            let collation = self.charset_or_collation()?;
             let kind = ExprKind::Collate(Box::new(Collate {
                 value: e,
                 collation,
@@ -252,6 +256,7 @@ impl Parser<'_> {
         let name = self.user_variable()?;
         if self.eat_punct(T::Assign) {
             let value = self.expr()?;
+            self.deprecate(Deprecated::UserVariable);
             return Ok(ExprKind::Assign(Box::new(Assign { name, value })));
         }
         Ok(ExprKind::UserVariable(Box::new(name)))

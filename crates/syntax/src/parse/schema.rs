@@ -51,9 +51,9 @@ impl Parser<'_> {
         use DatabaseOption as O;
         let default = self.eat(K::DEFAULT);
         Ok(Some(if self.eat_character_set() {
-            O::Charset(self.equals_charset_or_default()?)
+            O::Charset(self.equals_or_default(Self::charset_name)?)
         } else if self.eat(K::COLLATE) {
-            O::Collate(self.equals_charset_or_default()?)
+            O::Collate(self.equals_or_default(Self::collation_name)?)
         } else if self.eat(K::ENCRYPTION) {
             O::Encryption(self.equals_text()?)
         } else if default {

@@ -102,6 +102,9 @@ impl Parser<'_> {
                 break;
             }
             *option = true;
+            if k == K::SQL_CALC_FOUND_ROWS {
+                self.deprecate(Deprecated::CalcFoundRows);
+            }
             self.next();
         }
         o

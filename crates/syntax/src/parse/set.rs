@@ -107,7 +107,7 @@ impl Parser<'_> {
             let name = if self.eat(K::DEFAULT) {
                 None
             } else {
-                Some(self.charset_name()?)
+                Some(self.charset_or_collation()?)
             };
             return Ok(SetItem::CharacterSet(name));
         }
@@ -195,7 +195,7 @@ impl Parser<'_> {
         let collation = if !self.eat(K::COLLATE) || self.eat(K::DEFAULT) {
             None
         } else {
-            Some(self.charset_name()?)
+            Some(self.collation_name()?)
         };
         Ok(SetItem::Names { charset, collation })
     }

@@ -83,6 +83,7 @@ impl Parser<'_> {
             span: self.span_from(start),
             params: self.params - params,
             bytes: self.bytes - bytes,
+            deprecated: Vec::new(),
         })
     }
 

@@ -94,12 +94,12 @@ impl Parser<'_> {
         }
         if self.eat(K::COLLATE) {
             return self
-                .equals_charset_or_default()
+                .equals_or_default(Self::collation_name)
                 .map(|name| Some(O::Collate(name)));
         }
         if self.eat_character_set() {
             return self
-                .equals_charset_or_default()
+                .equals_or_default(Self::charset_name)
                 .map(|name| Some(O::Charset(name)));
         }
         let option = match self.keyword() {

@@ -103,12 +103,15 @@ impl Parser<'_> {
     }
 
     /// `= name`, `= DEFAULT`: a character set or a collation.
-    pub(crate) fn equals_charset_or_default(&mut self) -> Result<Option<Ident>> {
+    pub(crate) fn equals_or_default(
+        &mut self,
+        name: fn(&mut Self) -> Result<Ident>,
+    ) -> Result<Option<Ident>> {
         self.eat_equals();
         if self.eat(K::DEFAULT) {
             return Ok(None);
         }
-        self.charset_name().map(Some)
+        name(self).map(Some)
     }
 
     /// `= 16M`: a size in bytes.
