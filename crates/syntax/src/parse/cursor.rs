@@ -450,10 +450,13 @@ impl<'t> Parser<'t> {
         self.next();
         Ok(value)
     }
-    /// Notes that the statement uses something deprecated.
+    /// Notes that the statement uses something deprecated. As many warnings as a session lists by default are enough.
     #[cold]
     pub(super) fn deprecate(&mut self, what: Deprecated) {
-        self.deprecated.push(what);
+        const MOST: usize = 1024;
+        if self.deprecated.len() < MOST {
+            self.deprecated.push(what);
+        }
     }
     /// What it has used so far.
     pub(super) fn deprecated(&mut self) -> Vec<Deprecated> {

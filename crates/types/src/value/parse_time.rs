@@ -65,6 +65,15 @@ fn fraction(s: &[u8], i: usize) -> (u32, usize) {
 
 /// Reads a date or datetime; `None` if it is none.
 pub fn parse_datetime(text: &[u8]) -> Option<ParsedDateTime> {
+    read_datetime(text).filter(|p| valid(p.value.date))
+}
+
+/// Whether a text would be a date if its month had such a day.
+pub fn is_beyond_month(text: &[u8]) -> bool {
+    read_datetime(text).is_some_and(|p| !valid(p.value.date))
+}
+
+fn read_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     let s = text.trim_ascii();
     let run = s.iter().take_while(|b| b.is_ascii_digit()).count();
     if run == 0 {
@@ -237,12 +246,9 @@ fn parse_compact(s: &[u8], run: usize) -> Option<ParsedDateTime> {
 }
 
 fn finish(s: &[u8], i: usize, mut out: ParsedDateTime) -> Option<ParsedDateTime> {
-    if !valid(out.value.date) {
-        return None;
-    }
     if out.value.micro as i64 >= MICROS {
         out.value.micro = 0;
-        out.value = if out.value.date.has_zero() {
+        out.value = if out.value.date.has_zero() || !valid(out.value.date) {
             out.value
         } else {
             out.value.add_micros(MICROS)?

@@ -20,15 +20,11 @@ pub(super) fn assign<'a>(
     } else {
         "datetime"
     };
+    let mut trailing = false;
     let parsed = match &value {
         Value::Bytes(b) => {
             let p = parse_time::parse_datetime(b);
-            if p.is_some_and(|p| p.trailing) {
-                if cx.strict {
-                    cx.incorrect(1292, kind, &value, column)?;
-                }
-                cx.truncated(column)?;
-            }
+            trailing = p.is_some_and(|p| p.trailing);
             p.map(|p| p.value)
         }
         Value::Time(t) => {
@@ -42,17 +38,18 @@ pub(super) fn assign<'a>(
     } else {
         Value::DateTime(DateTime::default())
     };
-    // Of numbers only zero counts as a date that may not be stored.
-    let readable = parsed.is_some_and(|d| d.is_zero() || matches!(value, Value::Bytes(_)));
     let known = |d: &DateTime| d.date.is_zero() || d.date.has_zero() || d.date.exists();
     let allowed = parsed.filter(|d| known(d) && date_allowed(d.date, cx.session));
     let Some(d) = allowed else {
-        cx.no_time(kind, &value, column, readable)?;
+        cx.no_time(kind, &value, column, readable(&value, parsed))?;
         return Ok(zero);
     };
+    if trailing {
+        cx.no_time(kind, &value, column, false)?;
+    }
     if ty.base == BaseType::Date {
         if d.day_micros() != 0 {
-            cx.note_truncated(column);
+            cx.note_lost(kind, &value, column);
         }
         return Ok(Value::Date(d.date));
     }
@@ -75,6 +72,26 @@ pub(super) fn assign<'a>(
         }
     }
     Ok(Value::DateTime(d))
+}
+
+/// Whether what is no date is one out of a date's range rather than cut: a moment that doesn't exist, a text of nothing but zeros, and of
+/// numbers those below a date's first and above its last.
+fn readable(value: &Value<'_>, parsed: Option<DateTime>) -> bool {
+    /// `yyyymmddhhmmss` of the last moment.
+    const LAST: f64 = 99_991_231_235_959.0;
+    match value {
+        Value::Bytes(b) => {
+            let zero = |c: &u8| *c == b'0' || c.is_ascii_punctuation();
+            parsed.is_some()
+                || parse_time::is_beyond_month(b)
+                || b.contains(&b'0') && b.trim_ascii().iter().all(zero)
+        }
+        number if number.is_number() => {
+            let n = number.to_f64();
+            !(1.0..=LAST).contains(&n)
+        }
+        _ => parsed.is_some_and(|d| d.is_zero()),
+    }
 }
 
 pub(super) fn cast<'a>(

@@ -25,10 +25,16 @@ pub(super) fn assign<'a>(
         Value::Decimal(d) => *d,
         Value::Bytes(b) => {
             let p = Decimal::parse_prefix(b);
+            let whole = b[p.used..].trim_ascii().is_empty();
+            if p.used == 0 || !whole && cx.strict {
+                cx.incorrect(1366, "decimal", &value, column)?;
+            } else if !whole {
+                cx.note_truncated(column);
+            }
             if p.overflow {
                 cx.out_of_range(column)?;
             }
-            cx.number_of_text(b, "decimal", &value, column)?
+            p.value
         }
         other => other.to_decimal(),
     };

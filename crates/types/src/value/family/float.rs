@@ -19,7 +19,11 @@ pub(super) fn assign<'a>(
         Value::Bytes(b) => {
             let (v, used) = double_prefix(b);
             if used == 0 || !b[used..].trim_ascii().is_empty() {
-                cx.truncated(column)?;
+                let kind = match ty.base {
+                    BaseType::Float => "FLOAT",
+                    _ => "DOUBLE",
+                };
+                cx.incorrect(1366, kind, &value, column)?;
             }
             v
         }

@@ -59,7 +59,7 @@ pub(super) fn assign<'a>(
             // Of a number that is out of range it isn't told that something follows it.
             None => match rounded(Decimal::parse_prefix(b).value) {
                 v if v < min || v > max => v,
-                _ => rounded(cx.number_of_text(b, "integer", &value, column)?),
+                _ => rounded(cx.number_of_text(b, &value, column)?),
             },
         },
         other => rounded(other.to_decimal()),

@@ -32,28 +32,18 @@ pub(super) fn assign<'a>(
                 cx.no_time("time", &value, column, true)?;
             }
             if p.dated {
-                cx.note_truncated(column);
+                cx.note_lost("time", &value, column);
             }
             Some(p.value)
         }
-        Value::DateTime(d) => {
-            // Its date is lost.
-            if !d.date.is_zero() {
-                cx.note_truncated(column);
-            }
-            Some(d.time())
-        }
-        Value::Date(d) => {
-            if !d.is_zero() {
-                cx.note_truncated(column);
-            }
-            Some(Time::default())
-        }
+        // Without a word of the date that is lost.
+        Value::DateTime(d) => Some(d.time()),
+        Value::Date(_) => Some(Time::default()),
         number if number.is_number() => {
             let p = number.number_as_time();
             match p {
                 Some(p) if p.clamped => cx.no_time("time", &value, column, true)?,
-                Some(p) if p.dated => cx.note_truncated(column),
+                Some(p) if p.dated => cx.note_lost("time", &value, column),
                 Some(_) => {}
                 None => {
                     cx.no_time("time", &value, column, true)?;

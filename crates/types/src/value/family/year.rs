@@ -37,7 +37,7 @@ pub(super) fn assign<'a>(
         Value::Bytes(b) => match exact_integer(b) {
             Some(v) => (v, b.trim_ascii().len() < 4),
             None => {
-                let d = cx.number_of_text(b, "integer", &value, column)?;
+                let d = cx.number_of_text(b, &value, column)?;
                 (d.round_to_i128().unwrap_or(-1), true)
             }
         },
