@@ -79,7 +79,7 @@ impl Binder<'_, '_> {
         let keys = std::mem::take(&mut group.keys);
         let texts: Vec<String> = keys.iter().map(|k| self.arena.text(k)).collect();
         let rolled = Rolled {
-            number: Expr::column(rollup.numbers, 0, SqlType::bigint(), false, "rollup"),
+            number: Expr::column(rollup.numbers, 0, SqlType::bigint(), true, "rollup"),
             keys,
         };
         let count = rolled.keys.len();
@@ -151,6 +151,7 @@ impl Binder<'_, '_> {
                     .extend(by.map(|expr| OrderKey { expr, desc: false }));
             }
         }
+        group.rolled = true;
         group.keys = (0..count).map(|k| rolled.key(k)).collect();
         group.keys.push(rolled.number);
         self.join_numbers(rollup.numbers, count, block);
@@ -206,7 +207,10 @@ impl Rolled {
     fn is_rolled(&self, key: usize) -> Expr {
         let kept = (self.keys.len() - 1 - key) as i64;
         let kept = Expr::literal(Value::Int(kept), SqlType::bigint());
-        Expr::compare(CompareOp::Gt, self.number.clone(), kept)
+        // Of the group of no rows there is no number: all are rolled up.
+        let kept = Expr::compare(CompareOp::Le, self.number.clone(), kept);
+        let kind = ExprKind::IsTruth(Box::new(kept), true, true);
+        Expr::new(kind, SqlType::boolean(), false)
     }
 
     /// A key's value in its group.

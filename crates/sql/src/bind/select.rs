@@ -108,6 +108,7 @@ impl<'p> Binder<'p, '_> {
                 id: f.group,
                 keys,
                 explicit,
+                rolled: false,
                 aggregates,
             }),
             having,

@@ -44,6 +44,8 @@ pub struct Groups<'s> {
     /// What groups take.
     budget: MemoryBudget,
     aside: Option<Sorter<'s>>,
+    /// A row came.
+    met: bool,
 }
 
 impl<'s> Groups<'s> {
@@ -59,6 +61,7 @@ impl<'s> Groups<'s> {
             key: Vec::new(),
             budget: MemoryBudget::new(st.memory, st.limits.table),
             aside: None,
+            met: false,
         }
     }
 
@@ -89,6 +92,7 @@ impl<'s> Groups<'s> {
         emit: &mut Emit<'_, 's>,
     ) -> SqlResult<Flow> {
         let g = self.g;
+        self.met = true;
         self.key.clear();
         for k in &g.keys {
             let v = k.expr.eval(&st.context(rows))?;
@@ -249,8 +253,9 @@ impl<'s> Groups<'s> {
         rows: &[RowRef<'_>],
         emit: &mut Emit<'_, 's>,
     ) -> SqlResult<()> {
-        // Without GROUP BY there is one group, even of no rows.
-        if self.g.keys.is_empty() && self.list.is_empty() && !self.g.explicit {
+        // Without GROUP BY there is one group, even of no rows, and so there is WITH ROLLUP.
+        let none = self.list.is_empty() && !self.met;
+        if none && (self.g.rolled || self.g.keys.is_empty() && !self.g.explicit) {
             self.add(rows)?;
         }
         for one in std::mem::take(&mut self.list) {

@@ -41,6 +41,8 @@ pub struct Group {
     pub keys: Vec<Expr>,
     /// Whether there is a GROUP BY: without one there is one group, even of no rows.
     pub explicit: bool,
+    /// WITH ROLLUP: of no rows there is one group too, whose keys are all rolled up.
+    pub rolled: bool,
     /// Aggregates; the n-th's result is column n.
     pub aggregates: Vec<AggregateSpec>,
 }

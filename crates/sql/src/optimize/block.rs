@@ -33,6 +33,8 @@ struct Lowered {
     filter: Vec<Expr>,
     /// Keys, and whether there is a GROUP BY.
     group: Option<(Vec<Expr>, bool)>,
+    /// WITH ROLLUP.
+    rolled: bool,
     aggregates: Vec<AggregateSpec>,
     having: Vec<Expr>,
     select: Vec<Expr>,
@@ -360,6 +362,7 @@ impl Optimizer<'_> {
             |list: Vec<Expr>| -> Vec<ExprWithSubqueries> { list.into_iter().map(wrap).collect() };
         let grouped = l.group.is_some();
         let group = l.group.map(|(keys, explicit)| Group {
+            rolled: l.rolled,
             subqueries: aggregated(&l.aggregates, values, &first),
             keys: wrap_all(keys),
             expected: groups,
@@ -480,6 +483,7 @@ impl Optimizer<'_> {
                 kind: self.source(t.kind, base + count + 2)?,
             });
         }
+        let rolled = b.group.as_ref().is_some_and(|g| g.rolled);
         let (group, aggregates) = match b.group {
             None => (None, Vec::new()),
             Some(g) => {
@@ -503,6 +507,7 @@ impl Optimizer<'_> {
             from: b.from.map(|t| self.tree(t, base)),
             filter: self.lower_all(b.filter),
             group,
+            rolled,
             aggregates,
             having: self.lower_all(b.having),
             select: self.lower_all(b.select),

@@ -175,6 +175,7 @@ fn grouped(mut inner: Block, turned: &Turned, table: TableId) -> (Query, Vec<Der
             id,
             keys,
             explicit: true,
+            rolled: false,
             aggregates,
         }),
         select: list,

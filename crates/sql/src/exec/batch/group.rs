@@ -307,7 +307,8 @@ impl<'e> Grouping<'e> {
         rows: &[RowRef<'_>],
         emit: &mut Emit<'_, 's>,
     ) -> SqlResult<Flow> {
-        if self.g.keys.is_empty() && groups.len() == 0 && !self.g.explicit {
+        let one = self.g.rolled || self.g.keys.is_empty() && !self.g.explicit;
+        if one && groups.len() == 0 {
             groups.ends.push(0);
             groups.states.iter_mut().for_each(|s| s.resize(1));
             for columns in &mut groups.first {
