@@ -187,7 +187,11 @@ fn null<'a>(column: Target<'_>, cx: &StoreContext<'_>) -> SqlResult<Value<'a>> {
         return Err(SqlError::new(3673, e.message));
     }
     cx.raise(e.code, e.message)?;
-    Ok(family::implicit_zero(column.ty))
+    Ok(match column.ty.base {
+        // No member, other than where no value was given.
+        BaseType::Enum => Value::str(""),
+        _ => family::implicit_zero(column.ty),
+    })
 }
 
 /// Error 1048.
