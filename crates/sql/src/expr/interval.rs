@@ -400,15 +400,29 @@ pub(super) fn timestamp_diff(
     })
 }
 
-/// Day, and the time since its midnight, of a value for EXTRACT and the like: a TIME has no date.
-fn parts_of(v: &Value<'_>, unit: IntervalUnit) -> Option<(Date, Time)> {
+/// Whether a text is a day as DATE literals write it, or without its dashes.
+fn is_day(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let whole = crate::value::parse_time::parse_datetime(text);
+    let dashes = text.contains(&b'-') || matches!(text.len(), 6 | 8);
+    dashes
+        && text.iter().all(|c| c.is_ascii_digit() || *c == b'-')
+        && whole.is_some_and(|p| !p.has_time && !p.trailing)
+}
+
+/// Day, and the time since its midnight, of a value for EXTRACT and the like: a TIME has no date. `plain`: for the function by the
+/// unit's name, which reads a text that could be a time as one.
+fn parts_of(v: &Value<'_>, unit: IntervalUnit, plain: bool) -> Option<(Date, Time)> {
     if matches!(v, Value::Time(_)) {
         return v.to_time().map(|t| (Date::default(), t));
     }
     match v.to_datetime() {
         Some(d) => {
-            let bare_time = matches!(v, Value::Bytes(b) if !unit.is_date() && crate::value::parse_time::parse_time(b).is_some_and(|p| !p.dated));
-            if bare_time {
+            let bare_time = |b: &[u8]| {
+                let time = crate::value::parse_time::parse_time(b);
+                !unit.is_date() && time.is_some_and(|p| !p.dated) && (plain || !is_day(b))
+            };
+            if matches!(v, Value::Bytes(b) if bare_time(b)) {
                 return v.to_time().map(|t| (Date::default(), t));
             }
             Some((d.date, d.time()))
@@ -449,7 +463,7 @@ pub(super) fn extract(
     if v.is_null() {
         return Ok(Value::Null);
     }
-    let Some((date, time)) = parts_of(v, unit) else {
+    let Some((date, time)) = parts_of(v, unit, plain) else {
         let m = format!(
             "Incorrect datetime value: '{}'",
             crate::value::printable(&v.to_text())

@@ -85,9 +85,9 @@ fn last_day<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn from_days<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    // Days of no year are the zero date.
-    let date = Date::from_days(c.int(0)?).filter(|d| d.year > 0);
-    Ok(Value::Date(date.unwrap_or_default()))
+    let day = c.int(0)?;
+    let date = Date::from_days(day).filter(|_| day > 0);
+    date.map(Value::Date).ok_or(Exit::Null)
 }
 
 fn to_seconds<'a>(c: &Call<'_, 'a>) -> Computed<'a> {

@@ -92,7 +92,12 @@ fn text_of<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 fn weight_string<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let ty = &c.args[0].ty;
     if !ty.is_string() {
-        return Err(Exit::Null);
+        let number = match c.value(0)? {
+            Value::Int(n) => (n as u64) ^ (1 << 63),
+            Value::UInt(n) => n,
+            _ => return Err(Exit::Null),
+        };
+        return bytes(number.to_be_bytes().to_vec());
     }
     let text = c.text(0)?;
     let mut out = Vec::new();

@@ -5,8 +5,7 @@ use std::f64::consts::LN_2;
 use super::typing::{double, int};
 use super::{Call, Computed, Exit, Function, Null, Typing, row};
 use crate::expr::operators::out_of_range;
-use crate::types::derive::double as double_of;
-use crate::types::{BaseType, NOT_FIXED, SqlType};
+use crate::types::{BaseType, SqlType};
 use crate::value::decimal::MAX_SCALE;
 use crate::value::{Value, conform};
 
@@ -83,12 +82,7 @@ fn rounded(t: &Typing<'_>) -> SqlType {
             };
             SqlType::decimal(ty.integer_digits() + 1 + scale as u32, scale)
         }
-        _ => match (whole_or_double(ty), digits) {
-            (ty, Some(d)) if ty.base == BaseType::Double => {
-                double_of(d.clamp(0, i64::from(NOT_FIXED)) as u8)
-            }
-            (other, _) => other,
-        },
+        _ => whole_or_double(ty),
     }
 }
 

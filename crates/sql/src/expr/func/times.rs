@@ -55,44 +55,41 @@ fn is_dated(text: &[u8]) -> bool {
     parse_time(text).is_some_and(|p| p.dated)
 }
 
+/// 838:59:59 as a number.
+const LONGEST_TIME: i64 = 8_385_959;
+
+/// Whether a text has the form of a date: numbers with dashes between them, the first of them no sign.
+fn is_date(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    text.first().is_some_and(u8::is_ascii_digit) && text.iter().filter(|c| **c == b'-').count() == 2
+}
+
 fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let dated = |i: usize| c.args[i].ty.is_temporal() && c.args[i].ty.base != BaseType::Time;
-    let (a, b) = match (c.value(0)?, c.value(1)) {
-        (a, Ok(b)) => (a, b),
-        (_, Err(null)) => {
-            // The first is read before the second is known to be NULL.
-            if !dated(0) && !dated(1) {
-                c.time(0)?;
-            }
-            return Err(null);
+    let (a, b) = (c.value(0)?, c.value(1)?);
+    for v in [&a, &b] {
+        if let Value::Bytes(text) = v
+            && parse_datetime(text).is_none()
+            && parse_time(text).is_none()
+        {
+            let text = crate::value::printable(text);
+            let m = format!("Incorrect datetime value: '{text}'");
+            c.cx.session.complain(1292, m)?;
+            return Err(Exit::Null);
         }
-    };
+    }
     let has_date = |v: &Value<'_>| match v {
         Value::Date(_) | Value::DateTime(_) => true,
-        // More digits than a time has.
-        Value::Int(n) => *n >= 10_000_000_000,
+        // More than a time can be.
+        Value::Int(_) | Value::UInt(_) | Value::Decimal(_) | Value::Double(_) => {
+            v.to_i64() > LONGEST_TIME
+        }
         Value::Bytes(b) => {
             let dated = || b.contains(&b'-') || is_dated(b);
-            parse_datetime(b).is_some_and(|p| p.has_time) && dated()
+            parse_datetime(b).is_some_and(|p| p.has_time || is_date(b)) && dated()
         }
         _ => false,
     };
-    // Beside a date or a moment the other is read as one, and must be of the same sort.
-    let is_moment = |v: &Value<'_>| match v {
-        Value::Date(_) => Some(false),
-        Value::DateTime(_) => Some(true),
-        Value::Bytes(b) => parse_datetime(b).map(|p| p.has_time),
-        _ => None,
-    };
-    let days = |v: &Value<'_>| matches!(v, Value::Date(_) | Value::DateTime(_));
-    if (days(&a) || days(&b)) && is_moment(&a) != is_moment(&b) {
-        return Err(Exit::Null);
-    }
     if has_date(&a) != has_date(&b) {
-        if !days(&a) && !days(&b) {
-            c.time(0)?;
-            c.time(1)?;
-        }
         return Err(Exit::Null);
     }
     if has_date(&a) {
