@@ -50,6 +50,13 @@ impl Record {
         self.sql.eq_ignore_ascii_case("show warnings")
     }
 
+    /// Whether it asks for a plan.
+    pub fn explains(&self) -> bool {
+        self.sql
+            .get(..8)
+            .is_some_and(|w| w.eq_ignore_ascii_case("explain "))
+    }
+
     fn write(&self, out: &mut String) {
         for g in &self.guards {
             out.push_str(&format!("{g}\n"));
