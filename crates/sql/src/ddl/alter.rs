@@ -119,13 +119,17 @@ impl<'a> Ddl<'a> {
             _ if self.tables_locked || refers || to.is_some() => Beside::Nothing,
             beside => beside.max(related),
         };
+        // MySQL copies the rows that are looked at here, and counts them.
+        let mut looked_at = 0;
         if !matches!(way, Way::Rebuild | Way::Copy) && (limits.looks || refers) {
-            self.looking((database, table), allowed, || {
-                self.verify(database, table, old, &changed)?;
-                match alone {
-                    true => Ok(()),
-                    false => self.check_rows_refer((database, table), (database, table), added),
-                }
+            let own = (database, table);
+            looked_at = self.looking(own, allowed, || {
+                let verified = self.verify(database, table, old, &changed)?;
+                let referring = match alone {
+                    true => 0,
+                    false => self.check_rows_refer(own, own, added)?,
+                };
+                Ok(verified.max(referring))
             })?;
         }
         match way {
@@ -155,7 +159,7 @@ impl<'a> Ddl<'a> {
                 return Ok(Done::records(if counts { rows } else { 0 }));
             }
         }
-        Ok(Done::records(0))
+        Ok(Done::records(looked_at))
     }
 
     /// Makes an index of a locked table, which is at position `i` of its new definition.

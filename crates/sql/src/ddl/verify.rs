@@ -36,14 +36,14 @@ impl RowFollower for Unchanged {
 }
 
 impl Ddl<'_> {
-    /// Runs `look`, which reads the rows of a locked table, beside others who read them, unless `allowed` is less. The table is locked
+    /// Runs `look`, which reads the rows of a locked table and counts them, beside others who read them, unless `allowed` is less. The table is locked
     /// exclusively again afterwards, and nobody has written to it.
     pub(super) fn looking(
         &self,
         (database, table): (&str, &str),
         allowed: Beside,
-        look: impl FnOnce() -> SqlResult<()>,
-    ) -> SqlResult<()> {
+        look: impl FnOnce() -> SqlResult<u64>,
+    ) -> SqlResult<u64> {
         let alone = self.tables_locked || self.temporary(database, table).is_some();
         if alone || allowed == Beside::Nothing {
             return look();
@@ -55,7 +55,10 @@ impl Ddl<'_> {
             Ok(open) => {
                 let nobody = Sources::new();
                 let follow = self.engine.follow(&mut txn, &open, nobody, Beside::Reads);
-                look().and_then(|()| follow.catch_up(self.owner, &mut Unchanged).map_err(wrap))
+                look().and_then(|seen| {
+                    let caught = follow.catch_up(self.owner, &mut Unchanged);
+                    caught.map(|()| seen).map_err(wrap)
+                })
             }
         };
         // It only read.
@@ -63,16 +66,17 @@ impl Ddl<'_> {
         looked
     }
 
-    /// Error 3819 if a row of a locked table violates a CHECK constraint that is new, or enforced from now on.
+    /// Error 3819 if a row of a locked table violates a CHECK constraint that is new, or enforced from now on. Else how many rows
+    /// were looked at.
     pub(super) fn verify(
         &self,
         database: &str,
         table: &str,
         old: &Schema,
         changed: &Changed,
-    ) -> SqlResult<()> {
+    ) -> SqlResult<u64> {
         if !changed.asks_more(old) || !changed.same_rows(old) {
-            return Ok(());
+            return Ok(0);
         }
         let wrap = |e| store_error(e, table);
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
@@ -84,11 +88,12 @@ impl Ddl<'_> {
             let Some(p) = &old.partitioning else {
                 return self.verify_rows(&mut txn, &source, table, &changed.schema);
             };
+            let mut seen = 0;
             for at in 0..p.leaves() {
                 let part = p.open(self.engine, &source, at)?;
-                self.verify_rows(&mut txn, &part, table, &changed.schema)?;
+                seen += self.verify_rows(&mut txn, &part, table, &changed.schema)?;
             }
-            Ok(())
+            Ok(seen)
         });
         // It only read.
         self.engine.commit(txn).map_err(wrap)?;
@@ -101,7 +106,7 @@ impl Ddl<'_> {
         part: &Table,
         table: &str,
         schema: &Schema,
-    ) -> SqlResult<()> {
+    ) -> SqlResult<u64> {
         let wrap = |e| store_error(e, table);
         let owner: &Owner = self.owner;
         let computed = schema.computed()?;
@@ -118,6 +123,6 @@ impl Ddl<'_> {
                 return Err(interrupted());
             }
         }
-        Ok(())
+        Ok(seen)
     }
 }

@@ -21,7 +21,7 @@ pub fn not_with_partitions() -> SqlError {
 }
 
 /// Whether values of two columns are equal when their keys are.
-fn compatible(a: &SqlType, b: &SqlType) -> bool {
+pub(super) fn compatible(a: &SqlType, b: &SqlType) -> bool {
     use BaseType as B;
     let text = |t: &SqlType| {
         matches!(t.base, B::Char | B::VarChar | B::Binary | B::VarBinary) || t.is_blob()
@@ -43,6 +43,17 @@ fn compatible(a: &SqlType, b: &SqlType) -> bool {
         && a.decimals == b.decimals
         && a.members == b.members
         && digits
+}
+
+/// 3780.
+pub(super) fn incompatible(key: &ForeignKey, column: &str, referenced: &str) -> SqlError {
+    SqlError::new(
+        3780,
+        format!(
+            "Referencing column '{column}' and referenced column '{referenced}' in foreign key constraint '{}' are incompatible.",
+            key.name
+        ),
+    )
 }
 
 impl Ddl<'_> {
@@ -97,7 +108,7 @@ impl Ddl<'_> {
     }
 
     /// The parent's definition, if there is one.
-    fn parent_schema(&self, key: &ForeignKey) -> SqlResult<Option<Schema>> {
+    pub(super) fn parent_schema(&self, key: &ForeignKey) -> SqlResult<Option<Schema>> {
         let (database, table) = &key.parent;
         if is_system_schema(database) {
             return Ok(None);
@@ -137,14 +148,7 @@ impl Ddl<'_> {
             refuse_virtual(key, &parent.columns[p])?;
             let c = child.column(column).map(|c| &child.columns[c].ty);
             if !c.is_some_and(|c| compatible(c, &parent.columns[p].ty)) {
-                return Err(SqlError::new(
-                    3780,
-                    format!(
-                        "Referencing column '{column}' and referenced column '{referenced}' in foreign key constraint '{}' are \
-                         incompatible.",
-                        key.name
-                    ),
-                ));
+                return Err(incompatible(key, column, referenced));
             }
             at.push(p);
         }

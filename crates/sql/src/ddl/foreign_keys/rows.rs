@@ -61,15 +61,15 @@ fn go_on(owner: &Owner) -> millpond_store::Result<()> {
 
 impl Ddl<'_> {
     /// Error 1452 if a row of the table `stored` has no parent by one of `keys`. Messages call it `shown`, which is the name by which it refers to
-    /// itself.
+    /// itself. Else how many rows it has.
     pub(in super::super) fn check_rows_refer(
         &self,
         stored: (&str, &str),
         shown: (&str, &str),
         keys: &[ForeignKey],
-    ) -> SqlResult<()> {
+    ) -> SqlResult<u64> {
         if keys.is_empty() || !self.env.foreign_key_checks.get() {
-            return Ok(());
+            return Ok(0);
         }
         let mut txn = self.engine.begin(self.owner, Isolation::ReadCommitted);
         let checked = self.look_through(&mut txn, stored, shown, keys);
@@ -86,11 +86,12 @@ impl Ddl<'_> {
         stored: (&str, &str),
         shown: (&str, &str),
         keys: &[ForeignKey],
-    ) -> SqlResult<()> {
+    ) -> SqlResult<u64> {
         let child = self.engine.open_table(txn, stored.0, stored.1);
         let child = child.map_err(|e| store_error(e, shown.1))?;
         let schema = schema_of(&child)?;
         let mut sorted = Vec::new();
+        let mut rows = 0;
         for key in keys {
             let probe = self.probe(txn, key, (&child, &schema), shown)?;
             let index = schema.index_over(&probe.columns);
@@ -99,15 +100,16 @@ impl Ddl<'_> {
                 Some(index) => {
                     let mut children = Indexed::open(txn, &child, &schema, index, shown.1)?;
                     self.merge(txn, shown, &probe, &mut children)?;
+                    rows = children.rows;
                 }
                 None => sorted.push(probe),
             }
         }
-        let all = self.sort_keys(txn, &child, &schema, &sorted, shown.1)?;
+        let (all, read) = self.sort_keys(txn, &child, &schema, &sorted, shown.1)?;
         for (probe, mut children) in sorted.iter().zip(all) {
             self.merge(txn, shown, probe, &mut children)?;
         }
-        Ok(())
+        Ok(rows.max(read))
     }
 
     fn probe<'k>(
@@ -134,7 +136,7 @@ impl Ddl<'_> {
         })
     }
 
-    /// The children's keys by each of some foreign keys, sorted: read from the rows, once for all.
+    /// The children's keys by each of some foreign keys, sorted, and how many rows there were: read from the rows, once for all.
     fn sort_keys(
         &self,
         txn: &mut Txn,
@@ -142,15 +144,15 @@ impl Ddl<'_> {
         schema: &Schema,
         probes: &[Probe<'_>],
         shown: &str,
-    ) -> SqlResult<Vec<Sorted>> {
+    ) -> SqlResult<(Vec<Sorted>, u64)> {
         let wrap = |e| store_error(e, shown);
         let go_on = || go_on(self.owner);
         let sorters = probes
             .iter()
             .map(|_| self.engine.index_sorter(probes.len()));
         let mut sorters: Vec<Sorter> = sorters.collect();
+        let mut ticks = self.ticks();
         if !sorters.is_empty() {
-            let mut ticks = self.ticks();
             let mut scan = whole(txn, child, 0, Fetch::Row).map_err(wrap)?;
             let mut key = Vec::new();
             while let Some(found) = scan.next(txn).map_err(wrap)? {
@@ -164,7 +166,8 @@ impl Ddl<'_> {
             }
         }
         let finish = |s: Sorter| s.finish(&go_on).map_err(wrap);
-        sorters.into_iter().map(finish).collect()
+        let sorted: SqlResult<Vec<Sorted>> = sorters.into_iter().map(finish).collect();
+        Ok((sorted?, ticks.rows))
     }
 
     fn ticks(&self) -> Ticks<'_> {
@@ -283,6 +286,8 @@ struct Indexed<'t> {
     schema: &'t Schema,
     index: usize,
     shown: &'t str,
+    /// How many rows were read.
+    rows: u64,
 }
 
 impl<'t> Indexed<'t> {
@@ -299,6 +304,7 @@ impl<'t> Indexed<'t> {
             schema,
             index,
             shown,
+            rows: 0,
         })
     }
 }
@@ -308,6 +314,7 @@ impl Children for Indexed<'_> {
         let wrap = |e| store_error(e, self.shown);
         let child = (self.schema, self.index);
         while let Some(found) = self.scan.next(txn).map_err(wrap)? {
+            self.rows += 1;
             key.clear();
             let needs = match &probe.parent {
                 Some((_, parent, index)) => {

@@ -6,7 +6,7 @@ use crate::types::{BaseType, Column, Schema};
 
 use super::super::Ddl;
 use super::super::change::Changed;
-use super::parents::not_with_partitions;
+use super::parents::{compatible, incompatible, not_with_partitions};
 
 fn needed(code: u16, what: &str, column: &str, key: &ForeignKey, of: &str) -> SqlError {
     SqlError::new(
@@ -27,6 +27,20 @@ fn same_keys(old: &Column, new: &Column) -> bool {
             && b.base == a.base
             && a.collation == b.collation
             && b.length >= a.length)
+}
+
+/// Error 3780 if columns that a foreign key relates have types that can't be.
+fn refuse_incompatible(key: &ForeignKey, child: &Schema, parent: &Schema) -> SqlResult<()> {
+    for (column, referenced) in key.columns.iter().zip(&key.parent_columns) {
+        let of = |s: &Schema, name| s.column(name).map(|c| s.columns[c].ty.clone());
+        let (a, b) = (of(child, column), of(parent, referenced));
+        if let (Some(a), Some(b)) = (a, b)
+            && !compatible(&a, &b)
+        {
+            return Err(incompatible(key, column, referenced));
+        }
+    }
+    Ok(())
 }
 
 /// Error 1828 if a column of one of the table's foreign keys isn't there any more.
@@ -62,6 +76,7 @@ impl Ddl<'_> {
         }
         let checks = self.env.foreign_key_checks.get();
         let new = &changed.schema;
+        let own = (database.to_string(), table.to_string());
         // The new position of an old column.
         let now = |c: usize| changed.from.iter().position(|f| *f == Some(c));
         for key in &new.foreign_keys[..changed.kept_keys] {
@@ -82,6 +97,13 @@ impl Ddl<'_> {
                 }
                 let was = changed.from[c].map(|f| &old.columns[f]);
                 if checks && !was.is_some_and(|w| same_keys(w, column)) {
+                    let parent = match key.parent == own {
+                        true => Some(new.clone()),
+                        false => self.parent_schema(key)?,
+                    };
+                    if let Some(parent) = parent {
+                        refuse_incompatible(key, new, &parent)?;
+                    }
                     return Err(needed(1832, "change", &column.name, key, ""));
                 }
             }
@@ -90,7 +112,6 @@ impl Ddl<'_> {
                 return Err(index_needed(old, &before));
             }
         }
-        let own = (database.to_string(), table.to_string());
         for by in self.children(database, table)? {
             let (_, child) = self.stored_definition(&by.0, &by.1)?;
             let to_it = |k: &&ForeignKey| k.parent == own;
@@ -113,6 +134,8 @@ impl Ddl<'_> {
                         return Err(needed(1829, "drop", name, key, &of));
                     };
                     if checks && !same_keys(&old.columns[c], &new.columns[to]) {
+                        let child = if by == own { new } else { &child };
+                        refuse_incompatible(key, child, new)?;
                         return Err(needed(1833, "change", &old.columns[c].name, key, &of));
                     }
                     after.push(to);
