@@ -28,6 +28,7 @@ pub(super) fn of_type(name: &str, ty: SqlType) -> Column {
         default: DefaultValue::None,
         auto_increment: false,
         on_update_now: false,
+        explicit_collation: false,
         comment: String::new(),
         generated: None,
         visibility: Visibility::Visible,

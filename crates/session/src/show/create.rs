@@ -31,17 +31,26 @@ fn said(collation: Collation) -> String {
     }
 }
 
+/// What a character column says of its character set and collation: both if its definition named one of them, else what the table doesn't
+/// say of them, and a collation that isn't the character set's own.
+fn charset_text(column: &Column, table: Collation) -> String {
+    let collation = column.ty.collation;
+    let charset = format!(" CHARACTER SET {}", collation.charset());
+    let named = format!(" COLLATE {}", collation.name());
+    let own = collation.character_set().facts().default == collation;
+    match column.explicit_collation {
+        true => charset + &named,
+        false if collation != table => charset + &said(collation),
+        false if own => String::new(),
+        false => named,
+    }
+}
+
 fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
     let mut out = format!("{} {}", quotes.name(&column.name), column.ty.column_type());
     let ty = &column.ty;
-    if ty.is_string() && ty.collation != Collation::Binary && ty.collation != table {
-        // Writing to a String cannot fail.
-        let _ = write!(
-            out,
-            " CHARACTER SET {}{}",
-            ty.collation.charset(),
-            said(ty.collation)
-        );
+    if ty.is_string() && ty.collation != Collation::Binary {
+        out.push_str(&charset_text(column, table));
     }
     if let Some(g) = &column.generated {
         let kind = if g.stored { "STORED" } else { "VIRTUAL" };
@@ -54,9 +63,6 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
     }
     if let Some(srid) = ty.srid {
         let _ = write!(out, " /*!80003 SRID {srid} */");
-    }
-    if column.visibility == Visibility::Invisible {
-        out.push_str(" /*!80023 INVISIBLE */");
     }
     match &column.default {
         DefaultValue::Literal(text) => {
@@ -85,6 +91,9 @@ fn column_text(column: &Column, table: Collation, quotes: Quotes) -> String {
     }
     if column.auto_increment {
         out.push_str(" AUTO_INCREMENT");
+    }
+    if column.visibility == Visibility::Invisible {
+        out.push_str(" /*!80023 INVISIBLE */");
     }
     if !column.comment.is_empty() {
         let _ = write!(out, " COMMENT {}", quote_text(&column.comment));

@@ -17,6 +17,7 @@ const F_NULLABLE: u64 = 1;
 const F_AUTO_INCREMENT: u64 = 2;
 const F_ON_UPDATE_NOW: u64 = 4;
 const F_UNSIGNED: u64 = 8;
+const F_COLLATION: u64 = 16;
 const F_UNIQUE: u64 = 16;
 const F_DESC: u64 = 32;
 const F_PREFIX: u64 = 64;
@@ -31,7 +32,8 @@ fn write_column(w: &mut Writer, c: &Column) {
         flag(c.nullable, F_NULLABLE)
             | flag(c.auto_increment, F_AUTO_INCREMENT)
             | flag(c.on_update_now, F_ON_UPDATE_NOW)
-            | flag(c.ty.unsigned, F_UNSIGNED),
+            | flag(c.ty.unsigned, F_UNSIGNED)
+            | flag(c.explicit_collation, F_COLLATION),
     );
     w.number(c.ty.length as u64);
     w.number(c.ty.decimals as u64);
@@ -94,6 +96,7 @@ fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
         default,
         auto_increment: flags & F_AUTO_INCREMENT != 0,
         on_update_now: flags & F_ON_UPDATE_NOW != 0,
+        explicit_collation: flags & F_COLLATION != 0,
         comment: r.text()?.to_string(),
         generated: None,
         visibility: Visibility::Visible,

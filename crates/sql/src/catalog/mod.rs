@@ -70,6 +70,8 @@ pub struct Column {
     pub auto_increment: bool,
     /// ON UPDATE CURRENT_TIMESTAMP.
     pub on_update_now: bool,
+    /// Its definition named the character set or collation that it has.
+    pub explicit_collation: bool,
     /// COMMENT.
     pub comment: String,
     /// How its values follow from others, if they do.
@@ -336,6 +338,7 @@ pub(crate) mod tests {
             default: DefaultValue::None,
             auto_increment: false,
             on_update_now: false,
+            explicit_collation: false,
             comment: String::new(),
             generated: None,
             visibility: Visibility::Visible,

@@ -82,6 +82,15 @@ fn collation(def: &ast::ColumnDef, table: Collation) -> SqlResult<Collation> {
     Ok(chosen)
 }
 
+/// Whether a column says by name which character set or collation it has.
+fn names_collation(def: &ast::ColumnDef) -> bool {
+    let attributes = def.attributes.all();
+    parse::type_charset(&def.data_type).0.is_some()
+        || attributes
+            .iter()
+            .any(|a| matches!(a, Attribute::Collate(_)))
+}
+
 /// The TEXT or BLOB that a VARCHAR or VARBINARY becomes for which it is too long, unless the mode is strict; `e` says that it is.
 fn instead(
     e: SqlError,
@@ -156,6 +165,8 @@ pub(super) fn read(
     let ty = ty.or_else(|e| instead(e, &def.data_type, name, chosen, env));
     let ty = binary_type(ty.map_err(|e| parse::of_column(e, name))?);
     check_members(name, &ty, env)?;
+    let explicit_collation =
+        ty.is_string() && ty.collation != Collation::Binary && names_collation(def);
     let mut spec = ColumnSpec {
         column: Column {
             name: name.to_string(),
@@ -164,6 +175,7 @@ pub(super) fn read(
             default: DefaultValue::None,
             auto_increment: serial,
             on_update_now: false,
+            explicit_collation,
             comment: String::new(),
             generated: None,
             visibility: Default::default(),

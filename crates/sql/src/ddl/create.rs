@@ -149,6 +149,7 @@ fn selected_column(meta: &ColumnMeta, of: Option<&Column>) -> SqlResult<Column> 
         default,
         auto_increment: false,
         on_update_now: false,
+        explicit_collation: of.is_some_and(|c| c.explicit_collation),
         comment: of.map_or(String::new(), |c| c.comment.clone()),
         generated: None,
         visibility: Default::default(),

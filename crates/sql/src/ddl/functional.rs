@@ -141,6 +141,7 @@ fn hidden(
         default: DefaultValue::None,
         auto_increment: false,
         on_update_now: false,
+        explicit_collation: false,
         comment: String::new(),
         generated: Some(Box::new(Generated {
             text,

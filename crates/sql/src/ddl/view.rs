@@ -135,6 +135,7 @@ impl Ddl<'_> {
             default: DefaultValue::None,
             auto_increment: false,
             on_update_now: false,
+            explicit_collation: false,
             comment: String::new(),
             generated: None,
             visibility: Default::default(),

@@ -299,6 +299,7 @@ mod tests {
             default: DefaultValue::None,
             auto_increment: false,
             on_update_now: false,
+            explicit_collation: false,
             comment: String::new(),
             generated: None,
             visibility: Default::default(),

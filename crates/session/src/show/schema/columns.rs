@@ -148,6 +148,7 @@ pub(in crate::show) fn plain_column(name: String, ty: SqlType, nullable: bool) -
         default: DefaultValue::None,
         auto_increment: false,
         on_update_now: false,
+        explicit_collation: false,
         comment: String::new(),
         generated: None,
         visibility: Default::default(),

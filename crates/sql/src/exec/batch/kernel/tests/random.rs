@@ -106,6 +106,7 @@ pub fn schema() -> Schema {
         default: DefaultValue::None,
         auto_increment: false,
         on_update_now: false,
+        explicit_collation: false,
         comment: String::new(),
         generated: None,
         visibility: Default::default(),
