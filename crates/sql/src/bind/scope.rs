@@ -28,7 +28,7 @@ use crate::logical::{
 use crate::logical::{Notes, PlanTable};
 use crate::parse::ast;
 use crate::types::derive::string_collation;
-use crate::types::{BaseType, Collation, Encoding, Index, Schema, SqlType};
+use crate::types::{BaseType, Collation, Index, Schema, SqlType};
 use crate::value::Value;
 use millpond_syntax::Span;
 
@@ -455,8 +455,8 @@ impl Scope for Binder<'_, '_> {
     fn constant_param(&mut self, n: usize, base: BaseType) {
         self.notes.constant_params.push((n, base));
     }
-    fn fitting_param(&mut self, n: usize, encoding: Encoding, otherwise: SqlError) {
-        self.notes.fitting_params.push((n, encoding, otherwise));
+    fn fitting_param(&mut self, n: usize, from: Collation, to: Collation) {
+        self.notes.fitting_params.push((n, from, to));
     }
     fn text_param(&mut self, n: usize) -> bool {
         let value = self.cx.params.and_then(|p| p.get(n));

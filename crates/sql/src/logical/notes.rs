@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::SqlError;
-use crate::types::{BaseType, Encoding, SqlType};
+use crate::types::{BaseType, Collation, SqlType};
 
 /// What binding took for granted of the session, its transaction and the parameters.
 #[derive(Debug, Default)]
@@ -19,8 +18,8 @@ pub struct Notes {
     pub variable_types: Vec<(Arc<str>, SqlType)>,
     /// Placeholders compared with dates and years, and which.
     pub constant_params: Vec<(usize, BaseType)>,
-    /// Those that are compared in a character set, with the error for a text that has other characters.
-    pub fitting_params: Vec<(usize, Encoding, SqlError)>,
+    /// Those that are compared in a character set, for texts that have other characters: the collation they have, and that of the comparison.
+    pub fitting_params: Vec<(usize, Collation, Collation)>,
     /// Placeholders compared with string columns, and whether they were taken to be texts or NULL.
     pub text_params: Vec<(usize, bool)>,
     /// Placeholders that stand where bytes are wanted.

@@ -26,6 +26,7 @@ use millpond_store::{Engine, Txn};
 use crate::env::SessionEnv;
 use crate::env::privileges::Need;
 use crate::error::SqlResult;
+use crate::expr::bind::coercion::not_converted;
 use crate::expr::bind::is_of;
 use crate::expr::param::{is_text, param_type};
 use crate::logical::{IntoFile, Notes, OUTGROWN_ROWS, PlanTable};
@@ -424,9 +425,12 @@ impl Plan {
         for (n, base) in &self.notes.constant_params {
             beside(params[*n].borrowed(), *base)?;
         }
-        for (n, encoding, otherwise) in &self.notes.fitting_params {
-            if matches!(&params[*n], Value::Bytes(text) if encoding.misfit(text).is_some()) {
-                return Err(otherwise.clone());
+        for (n, from, to) in &self.notes.fitting_params {
+            let encoding = to.character_set().encoding();
+            if let Value::Bytes(text) = &params[*n]
+                && encoding.misfit(text).is_some()
+            {
+                return Err(not_converted(text, *from, *to));
             }
         }
         Ok(())

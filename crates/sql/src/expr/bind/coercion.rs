@@ -6,7 +6,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::func::Func;
 use crate::expr::{Expr, ExprKind};
 use crate::types::{BaseType, Charset, Collation, SqlType};
-use crate::value::Value;
+use crate::value::{Value, printable_bytes};
 
 /// How firmly a string holds to its collation, the firmest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -243,18 +243,38 @@ fn together(list: &[&Expr]) -> Option<Held> {
     made(list.iter().copied())
 }
 
-/// Whether a constant among these has a character that the character set they are to be in has not.
-fn loses(list: &[&Expr], collation: Collation) -> bool {
+/// The first constant among these that has a character which the character set they are to be in has not, and the collation that it has.
+fn lost<'e>(list: &[&'e Expr], collation: Collation) -> Option<(&'e [u8], Collation)> {
     if collation.is_plain() {
-        return false;
+        return None;
     }
     let encoding = collation.character_set().encoding();
-    list.iter().any(|e| match &e.kind {
-        ExprKind::Literal(Value::Bytes(text)) => {
-            e.ty.is_character() && encoding.misfit(text).is_some()
+    list.iter().find_map(|e| match &e.kind {
+        ExprKind::Literal(Value::Bytes(text))
+            if e.ty.is_character() && encoding.misfit(text).is_some() =>
+        {
+            Some((&**text, e.ty.collation))
         }
-        _ => false,
+        _ => None,
     })
+}
+
+/// Error 3854 for a text that isn't one under `to`, with its beginning.
+pub(crate) fn not_converted(text: &[u8], from: Collation, to: Collation) -> SqlError {
+    const SHOWN: usize = 6;
+    let (begin, more) = match text.get(..SHOWN) {
+        Some(begin) if text.len() > SHOWN => (begin, "..."),
+        _ => (text, ""),
+    };
+    SqlError::new(
+        3854,
+        format!(
+            "Cannot convert string '{}{more}' from {} to {}",
+            printable_bytes(begin),
+            from.charset(),
+            to.charset()
+        ),
+    )
 }
 
 /// The collation that strings are compared or joined under; where they agree on none, the binary one.
@@ -265,10 +285,12 @@ pub(in crate::expr) fn collation_of(list: &[&Expr]) -> Option<Collation> {
 /// The same for a comparison, which cannot be made where they agree on none: 1267, 1270 or 1271.
 pub(super) fn agree(list: &[&Expr], operation: &str) -> SqlResult<()> {
     match together(list) {
-        Some(all) if all.hold == Coercibility::Mixed || loses(list, all.collation) => {
-            Err(mix(list, operation))
-        }
-        _ => Ok(()),
+        Some(all) if all.hold == Coercibility::Mixed => Err(mix(list, operation)),
+        Some(all) => match lost(list, all.collation) {
+            Some((text, of)) => Err(not_converted(text, of, all.collation)),
+            None => Ok(()),
+        },
+        None => Ok(()),
     }
 }
 
@@ -286,14 +308,18 @@ pub(super) fn meet(list: &[&Expr], operation: &str) -> SqlResult<()> {
 }
 
 /// Holds placeholders among what agreed to the character set that is compared in: what they are given may have none of its characters there.
-pub(super) fn fit_params(list: &[&Expr], operation: &str, scope: &mut dyn Scope) {
+pub(super) fn fit_params(list: &[&Expr], scope: &mut dyn Scope) {
     let Some(all) = together(list).filter(|all| !all.collation.is_plain()) else {
         return;
     };
-    let encoding = all.collation.character_set().encoding();
     for e in list {
         if let ExprKind::Param(n) = e.kind {
-            scope.fitting_param(n, encoding, mix(list, operation));
+            // It may have been taken to be what it is compared with.
+            let from = match e.ty.collation.character_set() == all.collation.character_set() {
+                true => scope.collation(),
+                false => e.ty.collation,
+            };
+            scope.fitting_param(n, from, all.collation);
         }
     }
 }

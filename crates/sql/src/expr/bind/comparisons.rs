@@ -185,7 +185,7 @@ pub(super) fn compare_constants(
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
     agree(&[&a, &b], op.symbol())?;
-    fit_params(&[&a, &b], op.symbol(), scope);
+    fit_params(&[&a, &b], scope);
     harmonise(&mut a, &mut b);
     constant_beside(&mut a, &b, scope)?;
     constant_beside(&mut b, &a, scope)?;
@@ -214,7 +214,7 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
         constant_beside(v, bound, scope)?;
     }
     agree(&[v, low, high], "between")?;
-    fit_params(&[v, low, high], "between", scope);
+    fit_params(&[v, low, high], scope);
     let collation = comparison_collation(&[v, low, high]);
     let nullable = v.nullable || low.nullable || high.nullable;
     let kind = ExprKind::Between {
@@ -363,7 +363,7 @@ fn put_pairs(
                 let (mut x, mut y) = (bind(&x, scope)?, bind(&y, scope)?);
                 sent::beside_bytes([&mut x, &mut y], scope);
                 agree(&[&x, &y], op.symbol())?;
-                fit_params(&[&x, &y], op.symbol(), scope);
+                fit_params(&[&x, &y], scope);
                 pairs.push((x, y));
             }
         }
@@ -418,7 +418,7 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
         strings.extend(&items);
     }
     agree(&strings, " IN ")?;
-    fit_params(&strings, " IN ", scope);
+    fit_params(&strings, scope);
     let collation = comparison_collation(&strings);
     let l = InList::new(value, items, negated, collation);
     Ok(predicate(ExprKind::InList(Box::new(l)), nullable))
@@ -474,7 +474,7 @@ pub(super) fn like(l: &ast::Like, scope: &mut dyn Scope) -> SqlResult<Expr> {
         }
     };
     agree(&[&value, &pattern], "like")?;
-    fit_params(&[&value, &pattern], "like", scope);
+    fit_params(&[&value, &pattern], scope);
     let collation = comparison_collation(&[&value, &pattern]);
     let nullable = value.nullable || pattern.nullable;
     let l = Like {

@@ -115,8 +115,8 @@ pub trait Scope {
     }
     /// Notes that a placeholder is compared with something of a type that not every value goes with.
     fn constant_param(&mut self, _n: usize, _base: BaseType) {}
-    /// Notes that a placeholder is compared in a character set, and the error for a text that it does not have all characters of.
-    fn fitting_param(&mut self, _n: usize, _encoding: Encoding, _otherwise: SqlError) {}
+    /// Notes that a placeholder, whose text has the first collation, is compared under the second, which may not have all of its characters.
+    fn fitting_param(&mut self, _n: usize, _from: Collation, _to: Collation) {}
     /// Whether a placeholder that is compared with a string column has a text for a value, as far as is known. The answer becomes
     /// part of the plan.
     fn text_param(&mut self, _n: usize) -> bool {
