@@ -1,7 +1,7 @@
 //! Views that statements write through.
 //!
-//! A view is updatable if its rows are rows of the tables below: its query is one SELECT without grouping, DISTINCT or LIMIT, from stored tables and
-//! views of that kind alone. Its columns that are columns of those can be given values, each changing the row that it comes from.
+//! A view is updatable if its rows are rows of the tables below: its query is one SELECT without grouping, DISTINCT, LIMIT or outer joins, from stored
+//! tables and views of that kind alone. Its columns that are columns of those can be given values, each changing the row that it comes from.
 //!
 //! The statement is bound with the view as the table it names. Then the view's tables take its place in the block that finds the rows
 //! ([`crate::rewrite::merge`]), and the columns below that of its own: an INSERT has no such block, and gives its values to the columns
@@ -83,15 +83,15 @@ impl Binder<'_, '_> {
         };
         let tree = b.from.as_ref()?;
         let plain = b.group.is_none() && b.having.is_empty() && !b.distinct && b.limit.is_none();
+        let outer = b.tables.iter().any(|t| merge::is_missing(tree, t.id));
         let based = |t: &Table| match &t.kind {
             TableKind::Stored { .. } => true,
-            TableKind::Derived { derived, .. } => {
-                self.takes_place(*derived, merge::is_missing(tree, t.id))
-            }
+            TableKind::Derived { derived, .. } => self.updatable_block(*derived).is_some(),
             TableKind::Lateral { .. } | TableKind::Virtual(_) | TableKind::Row(_) => false,
         };
         let fits = view.algorithm != ViewAlgorithm::TempTable
             && plain
+            && !outer
             && b.tables.iter().all(based)
             && !b.select.iter().any(|e| self.reads_around(e));
         fits.then_some(b)

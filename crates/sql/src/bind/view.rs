@@ -495,13 +495,13 @@ fn column_names(heads: Vec<Head>, query: &ast::Query) -> SqlResult<Vec<String>> 
         let Some(at) = [n, first].into_iter().find(|at| made_up[*at]) else {
             continue;
         };
-        let plain = format!("My_exp_{}", names[at]);
+        let plain = format!("Name_exp_{}", names[at]);
         let mut name = plain;
         for count in 1.. {
             if !names.iter().any(|other| same(other, &name)) {
                 break;
             }
-            name = format!("My_exp_{count}_{}", names[at]);
+            name = format!("Name_exp_{count}_{}", names[at]);
         }
         names[at] = name;
     }
