@@ -96,7 +96,8 @@ const MAX_BITS: u64 = 64;
 fn bits(length: &Option<u64>) -> SqlResult<SqlType> {
     match length.unwrap_or(1) {
         n if n > MAX_BITS => Err(too_wide(MAX_BITS)),
-        n => Ok(SqlType::bits(n.max(1) as u32)),
+        0 => Err(SqlError::new(3013, "Invalid size for column.")),
+        n => Ok(SqlType::bits(n as u32)),
     }
 }
 
@@ -302,7 +303,7 @@ pub fn text_instead(ty: &DataType, collation: Collation) -> Option<SqlType> {
 pub fn of_column(e: SqlError, column: &str) -> SqlError {
     let (word, named) = match e.code {
         1063 => ("for column", format!("for column '{column}'")),
-        1074 | 1425 | 1439 => ("column", format!("column '{column}'")),
+        1074 | 1425 | 1439 | 3013 => ("column", format!("column '{column}'")),
         1097 => ("column", format!("column {column}")),
         1426 => ("specified for column", format!("specified for '{column}'")),
         1427 => (" D.", format!(" D (column '{column}').")),

@@ -16,7 +16,7 @@ use crate::expr::{
     AggregateKind, AggregateSpec, ArithmeticOp, Expr, ExprKind, Frame, IntervalUnit, RandState,
     WindowFunction, WindowKind, aggregate, interval,
 };
-use crate::types::{BaseType, Collation, SqlType, derive};
+use crate::types::{Collation, SqlType, derive};
 use crate::value::Value;
 
 /// A call of a catalogue function with bound arguments.
@@ -382,7 +382,7 @@ fn named(
                     true => coercion::agree(&list, &f.name().to_ascii_lowercase())?,
                     false => coercion::meet(&list, &f.name().to_ascii_lowercase())?,
                 }
-                coercion::fit_params(&list, &f.name().to_ascii_lowercase(), scope);
+                coercion::fit_params(&list, scope);
             }
             Ok(function(f, args, scope))
         }
@@ -462,17 +462,6 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
 fn specified(kind: AggregateKind, mut args: Vec<Expr>, scope: &mut dyn Scope) -> AggregateSpec {
     if kind.takes_numbers() {
         args.iter_mut().for_each(as_number);
-    }
-    // The least and the greatest of bits are numbers.
-    if matches!(kind, AggregateKind::Min | AggregateKind::Max) {
-        let bits = |arg: &Expr| arg.ty.base == BaseType::Bit;
-        args = args
-            .into_iter()
-            .map(|arg| match bits(&arg) {
-                true => cast::cast(arg, SqlType::ubigint(), scope),
-                false => arg,
-            })
-            .collect();
     }
     let ty = aggregate::result_type(
         kind,
