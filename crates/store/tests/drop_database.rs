@@ -279,7 +279,10 @@ fn users_are_waited_for() {
         assert_eq!(s.ints(&t, 0), [[1, 1]]);
         s.commit();
         assert_eq!(waits.join().unwrap().unwrap(), 50);
-        assert!(matches!(opens.join().unwrap(), Err(Error::NoSuchTable(_))));
+        assert!(matches!(
+            opens.join().unwrap(),
+            Err(Error::NoSuchDatabase(_))
+        ));
     });
     assert!(!t.pin(s.txn()).unwrap());
     s.commit();
@@ -383,7 +386,7 @@ fn beside_others() {
                     .and_then(|t| t.insert(s.txn(), &ints(&[i, i])));
                 match done {
                     Ok(()) => written += 1,
-                    Err(Error::NoSuchTable(_) | Error::Deadlock) => {}
+                    Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_) | Error::Deadlock) => {}
                     Err(e) => panic!("{e}"),
                 }
                 s.commit();
