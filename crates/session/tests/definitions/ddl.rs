@@ -624,7 +624,7 @@ fn tables_are_altered_in_all_of_mysqls_words() {
         shown,
         "u|CREATE TABLE `u` (\n  `id` int NOT NULL,\n  `a` int DEFAULT NULL,\n  \
          `s` varchar(10) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin DEFAULT NULL,\n  \
-         `q` int DEFAULT '4',\n  `w` char(2) DEFAULT NULL,\n  \
+         `q` int DEFAULT '4',\n  `w` char(2) COLLATE utf8mb4_unicode_ci DEFAULT NULL,\n  \
          PRIMARY KEY (`id`),\n  KEY `kb` (`a`),\n  KEY `ka` (`s`),\n  KEY `kq` (`q`)\n\
          ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_unicode_ci MAX_ROWS=5 AVG_ROW_LENGTH=5 ROW_FORMAT=DYNAMIC KEY_BLOCK_SIZE=8 COMMENT='two'"
     );
