@@ -24,6 +24,8 @@ pub(super) fn assign<'a>(
                     _ => "DOUBLE",
                 };
                 cx.incorrect(1366, kind, &value, column)?;
+            } else if v.abs() == f64::MAX && is_beyond(b) {
+                cx.out_of_range(column)?;
             }
             v
         }
@@ -55,6 +57,12 @@ pub(super) fn assign<'a>(
         v = v as f32 as f64;
     }
     Ok(Value::Double(v))
+}
+
+/// Whether a text is a number that no DOUBLE reaches.
+fn is_beyond(text: &[u8]) -> bool {
+    let text = std::str::from_utf8(text.trim_ascii()).unwrap_or("");
+    text.parse::<f64>().is_ok_and(f64::is_infinite)
 }
 
 /// What a number is that is compared with a FLOAT(M,D) of so many decimals. MySQL takes two numbers of which both have a fixed number of digits
