@@ -156,9 +156,6 @@ impl Session {
                 return self.check_writable();
             }
             Effect::Defines => {
-                if self.txn.explicit {
-                    self.check_writable()?;
-                }
                 self.check_ddl_locked(compiled.statement.kind())?;
             }
             Effect::Commits | Effect::Rebuilds => {}

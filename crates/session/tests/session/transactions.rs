@@ -80,9 +80,11 @@ fn read_only_transactions_refuse_writes() {
     c.ok("START TRANSACTION READ ONLY");
     assert_eq!(c.0.status_flags() & 8192, 8192);
     assert_eq!(c.code("INSERT INTO t VALUES (1)"), 1792);
-    assert_eq!(c.code("DROP TABLE t"), 1792);
     assert_eq!(c.code("SET TRANSACTION READ WRITE"), 1568);
-    c.ok("COMMIT");
+    // A definition ends it before it is looked at.
+    c.ok("CREATE TABLE u (a INT)");
+    assert_eq!(c.0.status_flags() & 8192, 0);
+    c.ok("INSERT INTO t VALUES (0)");
     c.ok("SET TRANSACTION READ ONLY");
     // What is refused, or uses no table, is no transaction.
     for _ in 0..2 {
