@@ -115,6 +115,19 @@ fn last_insert_id_and_row_count() {
     let done = c.ok("INSERT INTO t VALUES (-999, 1)").done;
     assert_eq!(done.last_insert_id as i64, -999);
     assert_eq!(c.ok("INSERT INTO t (b) VALUES (1)").done.last_insert_id, 3);
+    // Of several the last, though IGNORE passed its row over; none if it did so with all.
+    let mut id = |sql: &str| c.ok(sql).done.last_insert_id;
+    assert_eq!(id("INSERT IGNORE INTO t VALUES (8, 1), (6, 1), (8, 2)"), 8);
+    assert_eq!(id("INSERT IGNORE INTO t VALUES (9, 1), (1, 1)"), 1);
+    assert_eq!(id("INSERT IGNORE INTO t VALUES (1, 1)"), 0);
+    assert_eq!(
+        id("INSERT IGNORE INTO t VALUES (1, 1), (NULL, 1), (2, 1)"),
+        10
+    );
+    assert_eq!(
+        id("INSERT IGNORE INTO t SELECT 20, 1 UNION ALL SELECT 3, 1"),
+        3
+    );
 }
 
 #[test]

@@ -31,8 +31,10 @@ pub struct AutoIncrement {
     taken: u64,
     /// The first number generated for a row that was stored.
     first: Option<u64>,
-    /// The last number that a row brought along, a negative one in two's complement; 0: none.
+    /// The number that the last row brought along, stored or not, a negative one in two's complement; 0: none.
     given: u64,
+    /// A row was stored.
+    any_stored: bool,
 }
 
 impl AutoIncrement {
@@ -48,6 +50,7 @@ impl AutoIncrement {
             taken: 0,
             first: None,
             given: 0,
+            any_stored: false,
         }
     }
 
@@ -61,14 +64,21 @@ impl AutoIncrement {
         self.first
     }
 
-    /// The last number that a row brought along, a negative one in two's complement; 0: none.
+    /// The number that the last row brought along, even one that IGNORE passed over, a negative one in two's complement; 0: none, or
+    /// no row was stored.
     pub fn last_given(&self) -> u64 {
-        self.given
+        if self.any_stored { self.given } else { 0 }
     }
 
     /// Notes the number of a row that ON DUPLICATE KEY UPDATE changed.
     pub fn note_updated(&mut self, number: u64) {
         self.given = number;
+        self.any_stored = true;
+    }
+
+    /// Notes the number of a row that was not stored.
+    pub(super) fn passed_over(&mut self, number: &Value<'_>) {
+        self.given = number.to_u64();
     }
 
     /// Takes the next number.
@@ -113,6 +123,7 @@ impl AutoIncrement {
 
     /// A row was stored; its number was generated, or came with it.
     pub(super) fn stored(&mut self, table: &Table, number: &Value<'_>, generated: bool) {
+        self.any_stored = true;
         if generated {
             let n = self.taken;
             self.first.get_or_insert(n);

@@ -143,6 +143,9 @@ impl<'w> RowWriter<'w> {
         }
         self.compute(cx, None, row)?;
         if !self.check(cx, None, row)? {
+            if let Some(auto) = &mut self.auto {
+                auto.passed_over(&row.values()[auto.column]);
+            }
             return Ok(Inserted::Skipped);
         }
         let numbered = self.number(cx, row)?;
@@ -171,7 +174,9 @@ impl<'w> RowWriter<'w> {
                     auto.stored(cx.table, &row.values()[auto.column], numbered);
                 }
                 Inserted::Skipped | Inserted::Duplicate if numbered => auto.give_back(),
-                Inserted::Skipped | Inserted::Duplicate => {}
+                Inserted::Skipped | Inserted::Duplicate => {
+                    auto.passed_over(&row.values()[auto.column]);
+                }
             }
         }
         Ok(done)
