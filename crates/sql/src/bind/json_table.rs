@@ -10,7 +10,7 @@ use crate::expr::json_table::{JsonColumn, JsonColumnKind, JsonRows, Otherwise};
 use crate::expr::{Coercibility, Scope};
 use crate::logical::{Block, Body, Columns, DerivedColumn, JsonTable, Query};
 use crate::parse::{self, ast};
-use crate::types::{BaseType, Collation, SqlType};
+use crate::types::{Collation, SqlType};
 use crate::value::json::Path;
 
 /// Paths that a JSON_TABLE may nest.
@@ -90,11 +90,7 @@ impl Reading<'_> {
     fn column(&mut self, column: &ast::JsonColumn) -> SqlResult<JsonColumn> {
         let (name, ty, what) = match column {
             ast::JsonColumn::Ordinality(name) => {
-                let ty = SqlType {
-                    unsigned: true,
-                    ..SqlType::new(BaseType::Int)
-                };
-                (name, ty, JsonColumnKind::Ordinality)
+                (name, SqlType::bigint(), JsonColumnKind::Ordinality)
             }
             ast::JsonColumn::Path {
                 name,

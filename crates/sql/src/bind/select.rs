@@ -13,6 +13,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
 use crate::parse::ast;
 use crate::result::{ColumnMeta, FLAG_ENUM, FLAG_SET};
+use crate::types::{Collation, SqlType};
 use crate::value::Value;
 
 impl<'p> Binder<'p, '_> {
@@ -381,8 +382,15 @@ impl<'p> Binder<'p, '_> {
                 hold: hold_of(e),
             };
         }
+        // A variable that nobody has set is told to be bytes.
+        let unset = match &e.kind {
+            ExprKind::UserVariable(name) => !self.cx.env.user_vars.borrow().contains_key(&**name),
+            _ => false,
+        };
+        let bytes = SqlType::varchar(u32::from(u16::MAX), Collation::Binary);
+        let ty = if unset { &bytes } else { &e.ty };
         Head {
-            meta: ColumnMeta::computed(name, &e.ty, e.nullable),
+            meta: ColumnMeta::computed(name, ty, e.nullable),
             nullable: e.nullable,
             hold: hold_of(e),
         }

@@ -148,7 +148,7 @@ fn quiet(session: &ConversionEnv) -> ConversionEnv {
 impl JsonColumn {
     fn value<'a>(&self, v: Ref<'a>, n: usize, env: &ConversionEnv) -> SqlResult<Value<'a>> {
         match &self.what {
-            JsonColumnKind::Ordinality => Ok(Value::UInt(n as u64 + 1)),
+            JsonColumnKind::Ordinality => Ok(Value::Int(n as i64 + 1)),
             JsonColumnKind::Exists(path) => {
                 let any = !path.select(v).is_empty();
                 Ok(self.stored(Value::bool(any), env).unwrap_or(Value::Null))

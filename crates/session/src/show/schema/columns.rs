@@ -9,7 +9,7 @@ use crate::show::views;
 use millpond_sql::env::privileges::{self, Privileges};
 use millpond_sql::env::{Emit, VirtualColumn, VirtualTable};
 use millpond_sql::error::SqlResult;
-use millpond_sql::types::{Collation, Column, DefaultValue, Schema, SqlType, Visibility};
+use millpond_sql::types::{BaseType, Collation, Column, DefaultValue, Schema, SqlType, Visibility};
 use millpond_sql::value::Value;
 
 /// PRI, UNI or MUL: whether and how a column leads a key.
@@ -81,8 +81,8 @@ pub(in crate::show) fn columns(only: Only) -> Virtual {
         ("COLUMN_DEFAULT", Ty::NullText),
         ("IS_NULLABLE", Ty::Str(3)),
         ("DATA_TYPE", Ty::Str(64)),
-        ("CHARACTER_MAXIMUM_LENGTH", Ty::NullNum),
-        ("CHARACTER_OCTET_LENGTH", Ty::NullNum),
+        ("CHARACTER_MAXIMUM_LENGTH", Ty::NullOf(BaseType::BigInt, 0)),
+        ("CHARACTER_OCTET_LENGTH", Ty::NullOf(BaseType::BigInt, 0)),
         ("NUMERIC_PRECISION", Ty::NullNum),
         ("NUMERIC_SCALE", Ty::NullNum),
         ("DATETIME_PRECISION", Ty::NullNum),

@@ -6,7 +6,7 @@ use crate::accounts::privileges::TABLE;
 use crate::show::foreign_keys;
 use crate::show::rules::{hidden_text, yes};
 use crate::show::table::{Columns, Ty, Virtual, n, opt, s};
-use millpond_sql::types::Visibility;
+use millpond_sql::types::{BaseType, Visibility};
 use millpond_sql::value::Value;
 
 /// STATISTICS; SHOW INDEX selects from it.
@@ -15,14 +15,14 @@ pub(in crate::show) fn statistics(only: Only) -> Virtual {
         ("TABLE_CATALOG", Ty::Str(64)),
         ("TABLE_SCHEMA", Ty::Str(64)),
         ("TABLE_NAME", Ty::Str(64)),
-        ("NON_UNIQUE", Ty::Num),
+        ("NON_UNIQUE", Ty::Of(BaseType::BigInt, 0)),
         ("INDEX_SCHEMA", Ty::Str(64)),
         ("INDEX_NAME", Ty::NullStr(64)),
         ("SEQ_IN_INDEX", Ty::Num),
         ("COLUMN_NAME", Ty::NullStr(64)),
         ("COLLATION", Ty::NullStr(1)),
         ("CARDINALITY", Ty::NullNum),
-        ("SUB_PART", Ty::NullNum),
+        ("SUB_PART", Ty::NullOf(BaseType::BigInt, 0)),
         ("PACKED", Ty::NullStr(1)),
         ("NULLABLE", Ty::Str(3)),
         ("INDEX_TYPE", Ty::Str(11)),
