@@ -588,6 +588,16 @@ impl Binder<'_, '_> {
         };
         let own: Option<Vec<(TableId, usize)>> =
             b.select.iter().map(|e| self.base_column(e, b)).collect();
+        // Columns that the statement names are looked at before the view is.
+        for name in named.unwrap_or_default() {
+            let Some(at) = view.find(name) else {
+                return Err(unknown_column(&[], name, "field list"));
+            };
+            if self.base_column(&b.select[at], b).is_none() {
+                let m = format!("Column '{name}' is not updatable");
+                return Err(SqlError::new(1348, m));
+            }
+        }
         let own = own.ok_or_else(not_insertable)?;
         if (1..own.len()).any(|n| own[..n].contains(&own[n])) {
             return Err(not_insertable());

@@ -131,9 +131,15 @@ pub fn columns_read(text: &str) -> SqlResult<Vec<String>> {
 const FRESH: [&str; 5] = ["RAND", "RANDOM_BYTES", "SYSDATE", "UUID", "UUID_SHORT"];
 
 /// Whether a function of so many arguments tells of the session or the moment: what is without arguments and no constant does, and
-/// clocks, which take a precision.
+/// clocks, which take a precision, and what follows from the session's time zone.
 fn is_of_moment(f: Func, arguments: usize) -> bool {
-    const CLOCKS: [&str; 4] = ["NOW", "CURTIME", "UTC_TIME", "UTC_TIMESTAMP"];
+    const CLOCKS: [&str; 5] = [
+        "NOW",
+        "CURTIME",
+        "UTC_TIME",
+        "UTC_TIMESTAMP",
+        "UNIX_TIMESTAMP",
+    ];
     arguments == 0 && !f.is_pure() || CLOCKS.contains(&f.name())
 }
 
