@@ -17,11 +17,12 @@ use super::{
     Ddl, Done, check, database_collation, expressions, foreign_keys, fulltext, functional, names,
 };
 use crate::catalog::Versions;
+use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, ObjectName, TableElement};
 use crate::result::{ColumnMeta, FLAG_NOT_NULL};
 use crate::store_error::store_error;
-use crate::types::{BaseType, Collation, Column, DefaultValue, Index, Schema, SqlType};
+use crate::types::{BaseType, Collation, Column, DefaultValue, Index, NOT_FIXED, Schema, SqlType};
 use crate::value::{default_text, implicit_zero};
 
 /// Most columns of a table.
@@ -116,6 +117,22 @@ pub enum Prepared {
 
 /// Digits that any INT may have.
 const INT_DIGITS: u32 = 10;
+
+/// What is deprecated of a type that a table takes from another; of a type that is said the text itself is warned of.
+fn warn_of_type(ty: &SqlType, env: &SessionEnv) {
+    use ast::Deprecated as D;
+    let float = matches!(ty.base, BaseType::Float | BaseType::Double);
+    let fraction = float || ty.base == BaseType::Decimal;
+    let what = [
+        (float && ty.decimals < NOT_FIXED, D::FloatDigits),
+        (fraction && ty.unsigned, D::UnsignedFraction),
+        (ty.zerofill > 0, D::ZeroFill),
+    ];
+    for (_, what) in what.into_iter().filter(|(is, _)| *is) {
+        let (code, text) = what.warning();
+        env.warn(code, text);
+    }
+}
 
 /// The column that holds a query's. That of a table's column has its default and comment; what is computed and never NULL has its type's
 /// zero for a default.
@@ -307,7 +324,9 @@ impl Ddl<'_> {
             }
             names::column(&meta.name)?;
             let of = self.selected_from(meta);
-            columns.push(selected_column(meta, of.as_ref())?);
+            let column = selected_column(meta, of.as_ref())?;
+            warn_of_type(&column.ty, self.env);
+            columns.push(column);
             explicit_null.push(false);
         }
         // Columns that the query does not give come first, then its own in its order.
@@ -378,6 +397,10 @@ impl Ddl<'_> {
             FileId::TEMP => None,
             file => Some(Place::of(file)),
         };
+        schema
+            .columns
+            .iter()
+            .for_each(|c| warn_of_type(&c.ty, self.env));
         let new = new_table(&database, &table, &schema, place);
         if temporary {
             if schema.partitioning.is_some() {

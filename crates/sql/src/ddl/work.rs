@@ -297,7 +297,7 @@ impl<'a> Work<'a> {
         match insert(&mut self.writer, &mut cx)? {
             Inserted::Stored(replaced) => self.rows = self.rows + 1 - replaced,
             Inserted::Same(replaced) => self.rows -= replaced,
-            Inserted::Skipped | Inserted::Duplicate => {}
+            Inserted::Skipped | Inserted::Refused | Inserted::Duplicate => {}
         }
         let written = self.writer.row();
         if written.is_multiple_of(KILL_CHECK_ROWS) && self.owner.is_killed() {

@@ -195,7 +195,11 @@ impl<'s> Insertion<'s> {
         } else {
             self.complete(st, &mut row)?;
         }
-        self.put(st, &mut row, &[])
+        if !self.put(st, &mut row, &[])? {
+            // As in MySQL it isn't counted, which one of a SELECT is.
+            self.writer.uncount();
+        }
+        Ok(())
     }
 
     /// Gives the columns that the statement does not name their defaults: error 1423 for one without, where a view doesn't show it.
@@ -234,18 +238,19 @@ impl<'s> Insertion<'s> {
                 .set_from(st.env, &mut row, c, (v.borrowed(), ty))?;
         }
         self.complete(st, &mut row)?;
-        self.put(st, &mut row, carried)
+        self.put(st, &mut row, carried).map(|_| ())
     }
 
-    /// Inserts a row, counting as MySQL does: 1 for it, and 1 for each that makes way.
+    /// Inserts a row, counting as MySQL does: 1 for it, and 1 for each that makes way. `false` if a CHECK, of the table or of a view, passes
+    /// it over.
     pub(super) fn put(
         &mut self,
         st: &mut State<'s>,
         row: &mut NewRow<'_>,
         carried: &[Value<'_>],
-    ) -> SqlResult<()> {
+    ) -> SqlResult<bool> {
         if self.plan.through.is_some() && !self.admits(st, row)? {
-            return Ok(());
+            return Ok(false);
         }
         let mut cx = st.write_to(self.t);
         cx.load = self.filler.as_mut().map(|f| &mut f.filling);
@@ -264,6 +269,11 @@ impl<'s> Insertion<'s> {
                 self.duplicates += 1;
                 self.skipped += 1;
             }
+            Inserted::Refused => {
+                self.duplicates += 1;
+                self.skipped += 1;
+                return Ok(false);
+            }
             Inserted::Duplicate => {
                 self.duplicates += 1;
                 if let Some(set) = &self.plan.update {
@@ -271,7 +281,7 @@ impl<'s> Insertion<'s> {
                 }
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Whether a row may be written through the statement's view.

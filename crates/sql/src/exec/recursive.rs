@@ -140,7 +140,7 @@ impl<'s> Progress<'s> {
         let cx = StoreContext {
             session: &st.env.conversion,
             strict: self.strict,
-            row: self.rows + 1,
+            row: 1,
         };
         let columns = self.q.types.iter().zip(&self.r.names);
         let values = row.iter().zip(columns);

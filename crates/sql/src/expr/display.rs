@@ -26,6 +26,17 @@ fn joined(f: &mut Formatter<'_>, items: &[Expr], word: &str) -> Result {
     f.write_str(")")
 }
 
+/// An expression in a message, the names of its columns in backticks.
+pub(super) fn quoted(e: &Expr) -> String {
+    let mut e = e.clone();
+    e.walk_mut(&mut |e| {
+        if let ExprKind::Column { label, .. } = &mut e.kind {
+            *label = format!("`{}`", label.replace('.', "`.`")).into();
+        }
+    });
+    e.to_string()
+}
+
 impl Display for Expr {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         use ExprKind as K;

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use super::display::quoted;
 use super::{ArithmeticOp, BitOp, EvalContext, Expr, kinds};
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Category, Collation};
@@ -11,6 +12,7 @@ use crate::value::{Decimal, Value, number_of_text, truncated};
 /// Error 1690: a result outside of its type.
 #[cold]
 pub(super) fn out_of_range(kind: &str, e: &Expr) -> SqlError {
+    let e = quoted(e);
     SqlError::new(1690, format!("{kind} value is out of range in '{e}'"))
 }
 

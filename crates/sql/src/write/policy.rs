@@ -60,6 +60,8 @@ pub enum Inserted {
     Same(u64),
     /// IGNORE passed it over, with a warning.
     Skipped,
+    /// The same, because of a CHECK constraint.
+    Refused,
     /// Another row is in the way, and the statement is to change that: see [`RowWriter::take_found`].
     Duplicate,
 }

@@ -128,6 +128,11 @@ impl<'w> RowWriter<'w> {
         self.row
     }
 
+    /// Messages about the row after this one are to have this one's number.
+    pub fn uncount(&mut self) {
+        self.row -= 1;
+    }
+
     /// Inserts a row.
     pub fn insert(
         &mut self,
@@ -146,7 +151,7 @@ impl<'w> RowWriter<'w> {
             if let Some(auto) = &mut self.auto {
                 auto.passed_over(&row.values()[auto.column]);
             }
-            return Ok(Inserted::Skipped);
+            return Ok(Inserted::Refused);
         }
         let numbered = self.number(cx, row)?;
         let Target {
@@ -177,6 +182,7 @@ impl<'w> RowWriter<'w> {
                 Inserted::Skipped | Inserted::Duplicate => {
                     auto.passed_over(&row.values()[auto.column]);
                 }
+                _ => {}
             }
         }
         Ok(done)

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use super::typing::{binary, int, plain, ubigint};
 use super::{Call, Computed, Exit, Function, Null, row};
+use crate::expr::display::quoted;
 use crate::value::Value;
 
 #[rustfmt::skip]
@@ -33,9 +34,9 @@ fn is_number<'a>(c: &Call<'_, 'a>, kind: fn(&[u8; 16]) -> bool) -> Computed<'a> 
     Ok(Value::Int(i64::from(address.is_ok_and(kind))))
 }
 
-/// NULL with warning 1411.
-fn incorrect(c: &Call<'_, '_>, value: &[u8]) -> Exit {
-    let shown = crate::value::printable(value);
+/// NULL with warning 1411, which shows what the argument says.
+fn incorrect(c: &Call<'_, '_>) -> Exit {
+    let shown = quoted(&c.args[0]);
     let m = format!(
         "Incorrect string value: '{shown}' for function {}",
         c.name()
@@ -46,7 +47,7 @@ fn incorrect(c: &Call<'_, '_>, value: &[u8]) -> Exit {
 
 fn inet_aton<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let s = c.text(0)?;
-    let number = number(&s).ok_or_else(|| incorrect(c, &s))?;
+    let number = number(&s).ok_or_else(|| incorrect(c))?;
     Ok(Value::UInt(number))
 }
 
@@ -61,7 +62,7 @@ fn inet6_aton<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let bytes = match (address.parse::<Ipv4Addr>(), address.parse::<Ipv6Addr>()) {
         (Ok(a), _) => a.octets().to_vec(),
         (_, Ok(a)) => a.octets().to_vec(),
-        _ => return Err(incorrect(c, &s)),
+        _ => return Err(incorrect(c)),
     };
     Ok(Value::Bytes(bytes.into()))
 }
@@ -72,7 +73,7 @@ fn inet6_ntoa<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         match (<[u8; 4]>::try_from(&*s), <[u8; 16]>::try_from(&*s)) {
             (Ok(b), _) => Ipv4Addr::from(b).to_string(),
             (_, Ok(b)) => inet6_text(Ipv6Addr::from(b)),
-            _ => return Err(incorrect(c, &s)),
+            _ => return Err(incorrect(c)),
         },
     ))
 }
