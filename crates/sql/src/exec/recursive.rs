@@ -144,7 +144,8 @@ impl<'s> Progress<'s> {
         };
         let columns = self.q.types.iter().zip(&self.r.names);
         let values = row.iter().zip(columns);
-        values
+        let said = st.env.conversion.diagnostics.borrow().len();
+        let assigned = values
             .map(|(v, (ty, name))| {
                 let target = Target {
                     name,
@@ -153,7 +154,12 @@ impl<'s> Progress<'s> {
                 };
                 assign(v.borrowed(), target, &cx)
             })
-            .collect()
+            .collect();
+        if !self.strict {
+            // As in MySQL values are cut without a word.
+            st.env.conversion.diagnostics.borrow_mut().truncate(said);
+        }
+        assigned
     }
 
     fn is_new(&mut self, values: &[Value<'_>]) -> SqlResult<bool> {

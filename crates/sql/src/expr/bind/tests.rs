@@ -67,13 +67,9 @@ impl Scope for OneRow {
             .iter()
             .position(|c| c.0.eq_ignore_ascii_case(name))
         {
-            Some(i) if qualifier.is_empty() => Ok(Expr::column(
-                0,
-                i,
-                self.columns[i].1.clone(),
-                true,
-                &format!("`{name}`"),
-            )),
+            Some(i) if qualifier.is_empty() => {
+                Ok(Expr::column(0, i, self.columns[i].1.clone(), true, name))
+            }
             _ => Err(unknown_column(qualifier, name, self.clause())),
         }
     }
