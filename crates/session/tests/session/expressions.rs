@@ -136,7 +136,7 @@ fn addresses_periods_sets_and_patterns() {
     c.ok("SELECT INET_ATON('x')");
     assert_eq!(
         c.warnings(),
-        ["Warning 1411 Incorrect string value: 'x' for function inet_aton"]
+        ["Warning 1411 Incorrect string value: ''x'' for function inet_aton"]
     );
 }
 
