@@ -119,12 +119,7 @@ impl StoreContext<'_> {
         if p.used == 0 {
             self.incorrect(1366, "integer", value, column)?;
         } else if !b[p.used..].trim_ascii().is_empty() {
-            // A DECIMAL refuses what an integer takes the beginning of.
-            match (kind, self.strict) {
-                ("decimal", true) => self.incorrect(1366, kind, value, column)?,
-                ("decimal", false) => self.note_truncated(column),
-                _ => self.truncated(column)?,
-            }
+            self.truncated(column)?;
         }
         Ok(p.value)
     }
