@@ -62,6 +62,8 @@ pub struct Frame {
     pub aggregates: Vec<AggregateSpec>,
     /// Whether an aggregate may stand here.
     pub allow_aggregates: bool,
+    /// How many aggregates' arguments are being bound, one within the other.
+    in_aggregates: u32,
     /// Select-list aliases, bound.
     pub names: Vec<(String, Expr)>,
     /// The select list is being bound: its subqueries see the aliases before them, it itself does not.
@@ -89,6 +91,7 @@ impl Frame {
             reachable: Vec::new(),
             aggregates: Vec::new(),
             allow_aggregates: false,
+            in_aggregates: 0,
             names: Vec::new(),
             listing: false,
             aliases: Aliases::Hidden,
@@ -194,6 +197,26 @@ impl Frame {
             }
         }
         Ok(found.cloned())
+    }
+}
+
+impl Binder<'_, '_> {
+    /// The block whose rows an aggregate is of: the innermost that it reads columns of, if an aggregate may stand there or in one between.
+    fn aggregating(&self, spec: &AggregateSpec) -> usize {
+        let here = self.frames.len() - 1;
+        let owner = |table: usize| {
+            self.frames
+                .iter()
+                .rposition(|f| f.group == table || f.tables.iter().any(|t| t.id == table))
+        };
+        let mut read = None;
+        let sorted = spec.order_by.iter().map(|(e, _)| e);
+        for e in spec.args.iter().chain(sorted) {
+            e.columns(&mut |table, _| read = read.max(owner(table)));
+        }
+        let outer = read.unwrap_or(here)..here;
+        let mut outer = outer.filter(|&i| self.frames[i].allow_aggregates);
+        outer.next().unwrap_or(here)
     }
 }
 
@@ -480,9 +503,16 @@ impl Scope for Binder<'_, '_> {
     fn bytes_param(&mut self, n: usize) {
         self.notes.bytes_params.push(n);
     }
+    fn in_aggregate(&mut self, grouped: bool) {
+        self.frame().in_aggregates += u32::from(grouped);
+    }
+    fn after_aggregate(&mut self, grouped: bool) {
+        self.frame().in_aggregates -= u32::from(grouped);
+    }
     fn aggregate(&mut self, spec: AggregateSpec) -> SqlResult<Expr> {
-        let f = self.frame();
-        if !f.allow_aggregates {
+        let at = self.aggregating(&spec);
+        let f = &mut self.frames[at];
+        if !f.allow_aggregates || f.in_aggregates > 0 {
             return Err(SqlError::new(1111, "Invalid use of group function"));
         }
         for a in &spec.args {

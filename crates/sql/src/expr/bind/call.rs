@@ -436,6 +436,27 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
         A::JsonObjectAgg => AggregateKind::JsonObject,
         A::StCollect => AggregateKind::Collect,
     };
+    let grouped = a.over.is_none();
+    scope.in_aggregate(grouped);
+    let bound = bind_aggregated(kind, a, scope);
+    scope.after_aggregate(grouped);
+    let (args, order_by) = bound?;
+    let separator = a.separator.as_deref().unwrap_or(",").to_string();
+    let spec = AggregateSpec {
+        distinct: a.distinct,
+        order_by,
+        separator,
+        ..specified(kind, args, scope)
+    };
+    placed(a, spec, scope)
+}
+
+/// Arguments, and what they are to be sorted by, with whether it descends.
+fn bind_aggregated(
+    kind: AggregateKind,
+    a: &ast::Aggregate,
+    scope: &mut dyn Scope,
+) -> SqlResult<(Vec<Expr>, Vec<(Expr, bool)>)> {
     let mut args = match kind {
         AggregateKind::JsonArray | AggregateKind::JsonObject => json::bind_args(&a.args, scope)?,
         _ => bind_args(&a.args, scope)?,
@@ -448,14 +469,7 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
         let desc = o.direction == Some(ast::Direction::Descending);
         order_by.push((bind(&o.expr, scope)?, desc));
     }
-    let separator = a.separator.as_deref().unwrap_or(",").to_string();
-    let spec = AggregateSpec {
-        distinct: a.distinct,
-        order_by,
-        separator,
-        ..specified(kind, args, scope)
-    };
-    placed(a, spec, scope)
+    Ok((args, order_by))
 }
 
 /// An aggregate of bound arguments.

@@ -150,6 +150,10 @@ pub trait Scope {
     fn grouping(&mut self, _list: &ast::Items<ast::Expr>) -> SqlResult<Expr> {
         Err(SqlError::new(1111, "Invalid use of group function"))
     }
+    /// Begins with the arguments of an aggregate, a `grouped` one if it is no window function.
+    fn in_aggregate(&mut self, _grouped: bool) {}
+    /// Has bound them.
+    fn after_aggregate(&mut self, _grouped: bool) {}
     /// Plans a subquery; gives the expression that stands for it.
     fn subquery(&mut self, _query: &ast::Query, _kind: SubqueryKind) -> SqlResult<Expr> {
         Err(SqlError::unsupported("subquery here"))

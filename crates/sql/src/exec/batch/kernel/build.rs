@@ -258,6 +258,10 @@ impl<'e> Node<'e> {
     }
 }
 
+fn may_be_text(e: &Expr) -> bool {
+    !e.ty.is_numeric() && !e.ty.is_temporal()
+}
+
 impl<'e> Form<'e> {
     fn new(e: &'e Expr, cx: &EvalContext<'_>) -> Form<'e> {
         use ExprKind as K;
@@ -266,6 +270,10 @@ impl<'e> Form<'e> {
         let two = |args: &'e [Expr; 2]| Box::new([node(&args[0]), node(&args[1])]);
         match &e.kind {
             K::Column { source, column, .. } => Form::Column(*source, *column),
+            // A text is read as a number, and warned of, before the number beside it is known to be NULL.
+            K::Compare(_, args, _) if args[1].ty.is_numeric() && may_be_text(&args[0]) => {
+                Form::ByRow
+            }
             K::Compare(op, args, collation) => Form::Compare(*op, two(args), *collation),
             K::And(list) => Form::And(list.iter().map(node).collect()),
             K::Or(list) => Form::Or(list.iter().map(node).collect()),
