@@ -451,12 +451,15 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
     placed(a, spec, scope)
 }
 
-/// Arguments, and what they are to be sorted by, with whether it descends.
+/// What rows are sorted by, each with whether it descends.
+type SortKeys = Vec<(Expr, bool)>;
+
+/// The arguments of an aggregate, and what they are to be sorted by.
 fn bind_aggregated(
     kind: AggregateKind,
     a: &ast::Aggregate,
     scope: &mut dyn Scope,
-) -> SqlResult<(Vec<Expr>, Vec<(Expr, bool)>)> {
+) -> SqlResult<(Vec<Expr>, SortKeys)> {
     let mut args = match kind {
         AggregateKind::JsonArray | AggregateKind::JsonObject => json::bind_args(&a.args, scope)?,
         _ => bind_args(&a.args, scope)?,
