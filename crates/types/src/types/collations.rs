@@ -53,20 +53,20 @@ const fn of(language: L) -> Order {
     uca(Pad::Space, Version::V4, Levels::Primary, language)
 }
 
-/// A language's letters, by version 13.0.0.
+/// A language's letters, by version 9.0.0.
 const fn ai_ci(language: L) -> Order {
-    uca(Pad::None, Version::V13, Levels::Primary, language)
+    uca(Pad::None, Version::V9, Levels::Primary, language)
 }
 
 /// A language's letters with their accents and case.
 const fn as_cs(language: L) -> Order {
-    uca(Pad::None, Version::V13, Levels::Tertiary, language)
+    uca(Pad::None, Version::V9, Levels::Tertiary, language)
 }
 
 const UNICODE: Order = of(L::Root);
 const UNICODE_520: Order = uca(Pad::Space, Version::V520, Levels::Primary, L::Root);
 const AI_CI: Order = ai_ci(L::Root);
-const AS_CI: Order = uca(Pad::None, Version::V13, Levels::Secondary, L::Root);
+const AS_CI: Order = uca(Pad::None, Version::V9, Levels::Secondary, L::Root);
 const AS_CS: Order = as_cs(L::Root);
 
 /// Declares [`Collation`] and the rows behind it.
@@ -369,6 +369,9 @@ collations! {
 }
 
 impl Collation {
+    /// That of texts of which nothing else is said: the default of utf8mb4, as in MySQL 8.
+    pub const DEFAULT: Collation = Collation::Utf8mb40900AiCi;
+
     fn facts(self) -> &'static Facts {
         &FACTS[self as usize]
     }

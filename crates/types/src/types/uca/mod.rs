@@ -5,36 +5,32 @@
 //! The weights are those of the Default Unicode Collation Element Tables (`weights-*.bin`, made by `scripts/uca-tables`;
 //! LICENSE-UNICODE covers them), as they stand: punctuation and spaces count. The versions of `unicode` (4.0.0) and `unicode_520` are
 //! MySQL's, so that data which is unique there is unique here: with 4.0.0 `ø`, `ł` and `đ` are letters of their own, which later versions
-//! equate with `o`, `l` and `d`. The `0900` collations have 13.0.0, MySQL 9.0.0: characters that came to Unicode in between sort among their kin
-//! here and by code point there. Contractions of two or three characters are looked up where they stand together, and Hangul
-//! syllables weigh what their letters weigh, with 13.0.0 only, as in MySQL.
+//! equate with `o`, `l` and `d`. The `0900` collations have 9.0.0, in which
+//! characters that came to Unicode later are unassigned: they sort by code point. Contractions of two or three characters are looked up where they stand together, and Hangul
+//! syllables weigh what their letters weigh, with 9.0.0 only, as in MySQL.
 //!
 //! A language's collations have tables of their own, which [`tailoring`] makes of these by the rules in [`language`] when they are first used.
 //! There contractions may be of ASCII and up to four characters long.
 //!
 //! Strings compare weight by weight. What ends first is less ([`Pad::None`], the `0900` collations), or is followed by spaces for
-//! ever ([`Pad::Space`], the others). A sort key is two bytes per weight and an end that is less than all weights, or, for
-//! padding, the symbols that the parent module's head describes, of two bytes each. Further levels follow the end of the first, each with an end;
-//! their weights, which are small, are moved up so that no byte that one begins with is that of the end.
+//! ever ([`Pad::Space`], the others). Sort keys are in [`keys`].
 
 use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use super::collation::next_char;
 
+mod keys;
 mod language;
 mod tables;
 mod tailoring;
 
+pub use keys::{sort_key, sort_key_len};
 pub use language::Language;
 use tables::{IMPLICIT, POOLED, Tables};
 
 /// What a character beyond the basic plane weighs in `unicode_ci`.
 const BEYOND: u16 = 0xfffd;
-/// Weights less than this are not moved: they are a language's own (Persian's), and two less than the others.
-const LEAST: u16 = 0x100;
-/// Longest run that one count tells.
-const RUN_STEP: u32 = 65_534;
 
 /// What follows a string's end when it is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +48,8 @@ pub enum Version {
     V4,
     /// 5.2.0.
     V520,
-    /// 13.0.0.
-    V13,
+    /// 9.0.0.
+    V9,
 }
 
 impl Version {
@@ -61,15 +57,15 @@ impl Version {
         match (level, self) {
             (Levels::Primary, Version::V4) => &V4,
             (Levels::Primary, Version::V520) => &V520,
-            (Levels::Primary, Version::V13) => &V13,
-            (Levels::Secondary, _) => &V13_SECONDARY,
-            (Levels::Tertiary, _) => &V13_TERTIARY,
+            (Levels::Primary, Version::V9) => &V9,
+            (Levels::Secondary, _) => &V9_SECONDARY,
+            (Levels::Tertiary, _) => &V9_TERTIARY,
         }
     }
     /// Weight of a space.
     fn space(self) -> u16 {
         match self {
-            Version::V4 | Version::V13 => 0x0209,
+            Version::V4 | Version::V9 => 0x0209,
             Version::V520 => 0x020a,
         }
     }
@@ -104,19 +100,10 @@ pub struct Rules {
     pub pad: Pad,
     /// Weights.
     pub version: Version,
-    /// How many of them. More than primary ones there are of 13.0.0, without padding.
+    /// How many of them. More than primary ones there are of 9.0.0, without padding.
     pub levels: Levels,
     /// Whose letters stand elsewhere.
     pub language: Language,
-}
-
-/// Symbols of a padded key. Weights less than a space's move down by two: there is room below the least of the table's, and none above the greatest.
-struct Symbols {
-    /// A run of spaces before a lesser weight.
-    run_below: u16,
-    end: u16,
-    /// A run of spaces before a greater weight.
-    run_above: u16,
 }
 
 impl Rules {
@@ -127,32 +114,20 @@ impl Rules {
             language => language.tables(level),
         }
     }
-    fn symbols(self) -> Symbols {
-        let space = self.version.space();
-        Symbols {
-            run_below: space - 2,
-            end: space - 1,
-            run_above: space,
-        }
-    }
 }
 
 static V4: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-4.0.0.bin")));
 static V520: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-5.2.0.bin")));
-static V13: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-13.0.0.bin")));
-static V13_SECONDARY: LazyLock<Tables> =
-    LazyLock::new(|| Tables::read(include_bytes!("weights-13.0.0-2.bin")));
-static V13_TERTIARY: LazyLock<Tables> =
-    LazyLock::new(|| Tables::read(include_bytes!("weights-13.0.0-3.bin")));
-/// What makes two bytes of a small weight that do not begin with a zero.
-const SMALL: u16 = 0x100;
+static V9: LazyLock<Tables> = LazyLock::new(|| Tables::read(include_bytes!("weights-9.0.0.bin")));
+static V9_SECONDARY: LazyLock<Tables> =
+    LazyLock::new(|| Tables::read(include_bytes!("weights-9.0.0-2.bin")));
+static V9_TERTIARY: LazyLock<Tables> =
+    LazyLock::new(|| Tables::read(include_bytes!("weights-9.0.0-3.bin")));
 
 /// Weights of a character that the table does not list: ideographs, unassigned code points (UTS #10, 10.1.3).
 fn implicit(version: Version, c: u32) -> [u16; 2] {
     let (first, second) = match (version, c) {
-        (Version::V13, 0x1_7000..=0x1_8aff | 0x1_8d00..=0x1_8d8f) => (0xfb00, c - 0x1_7000),
-        (Version::V13, 0x1_b170..=0x1_b2ff) => (0xfb01, c - 0x1_b170),
-        (Version::V13, 0x1_8b00..=0x1_8cff) => (0xfb02, c - 0x1_8b00),
+        (Version::V9, 0x1_7000..=0x1_8aff) => (0xfb00, c - 0x1_7000),
         _ => (ideograph_base(version, c) + (c >> 15), c & 0x7fff),
     };
     [first as u16, second as u16 | 0x8000]
@@ -174,17 +149,11 @@ fn ideograph_base(version: Version, c: u32) -> u32 {
             | 0xfa24
             | 0xfa27..=0xfa29,
         )
-        | (Version::V13, 0x9fa6..=0x9ffc) => 0xfb40,
+        | (Version::V9, 0x9fa6..=0x9fd5) => 0xfb40,
         (_, 0x3400..=0x4db5)
         | (
-            Version::V13,
-            0x4db6..=0x4dbf
-            | 0x2_0000..=0x2_a6dd
-            | 0x2_a700..=0x2_b734
-            | 0x2_b740..=0x2_b81d
-            | 0x2_b820..=0x2_cea1
-            | 0x2_ceb0..=0x2_ebe0
-            | 0x3_0000..=0x3_134a,
+            Version::V9,
+            0x2_0000..=0x2_a6d6 | 0x2_a700..=0x2_b734 | 0x2_b740..=0x2_b81d | 0x2_b820..=0x2_cea1,
         ) => 0xfb80,
         _ => 0xfbc0,
     }
@@ -275,7 +244,7 @@ impl<'s> Weights<'s> {
             return self.begin(entry);
         }
         self.at += n;
-        if self.version == Version::V13 && (0xac00..=0xd7a3).contains(&c) {
+        if self.version == Version::V9 && (0xac00..=0xd7a3).contains(&c) {
             // UTS #15: a syllable is a leading consonant, a vowel, and maybe a trailing consonant.
             let (l, v, t) = (
                 (c - 0xac00) / 588,
@@ -326,7 +295,7 @@ impl Iterator for Weights<'_> {
 /// Compares two strings.
 pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
     // Equal beginnings weigh the same, up to where the last character of them begins (it may be part of a contraction).
-    let mut same = a.iter().zip(b).take_while(|(x, y)| x == y).count();
+    let mut same = common_prefix(a, b);
     if same == a.len() && same == b.len() {
         return Ordering::Equal;
     }
@@ -347,11 +316,27 @@ pub fn compare(rules: Rules, a: &[u8], b: &[u8]) -> Ordering {
     })
 }
 
+/// How many bytes two strings begin with in common.
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    const BLOCK: usize = 16;
+    let blocks = a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK));
+    let same = blocks.take_while(|(x, y)| x == y).count() * BLOCK;
+    let rest = a[same..].iter().zip(&b[same..]);
+    same + rest.take_while(|(x, y)| x == y).count()
+}
+
 fn compare_primary(rules: Rules, tables: &Tables, a: &[u8], b: &[u8]) -> Ordering {
+    let mut same = 0;
+    while let (Some(v), Some(w)) = (tables.plain_weight(a, same), tables.plain_weight(b, same)) {
+        if v != w {
+            return v.cmp(&w);
+        }
+        same += 1;
+    }
     let version = rules.version;
     let space = version.space();
-    let mut x = Weights::of_tables(a, version, Levels::Primary, tables);
-    let mut y = Weights::of_tables(b, version, Levels::Primary, tables);
+    let mut x = Weights::of_tables(&a[same..], version, Levels::Primary, tables);
+    let mut y = Weights::of_tables(&b[same..], version, Levels::Primary, tables);
     loop {
         let order = match (x.next(), y.next(), rules.pad) {
             (None, None, _) => return Ordering::Equal,
@@ -394,111 +379,15 @@ pub fn same(rules: Rules, a: u32, b: u32) -> bool {
     }
 }
 
-/// Appends what the sort keys of all strings begin with that begin as `s` does; or, if it `ends` there, its whole key.
-pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
-    let mut weights = Weights::new(s, rules);
-    weights.goes_on = !ends;
-    if rules.pad == Pad::None {
-        for w in weights {
-            out.extend_from_slice(&w.to_be_bytes());
-        }
-        if ends {
-            out.push(0);
-            for level in rules.levels.further() {
-                let weights = Weights::of_level(s, rules, *level);
-                out.extend(weights.flat_map(|w| (w + SMALL).to_be_bytes()));
-                out.push(0);
-            }
-        }
-        return;
-    }
-    let symbols = rules.symbols();
-    let space = rules.version.space();
-    let mut spaces = 0u32;
-    let mut push = |w: u16| out.extend_from_slice(&w.to_be_bytes());
-    for w in weights {
-        if w == space {
-            spaces += 1;
-            continue;
-        }
-        let above = w > space;
-        if spaces > 0 {
-            push(if above {
-                symbols.run_above
-            } else {
-                symbols.run_below
-            });
-            while spaces > RUN_STEP {
-                push(if above { 0 } else { 0xffff });
-                spaces -= RUN_STEP;
-            }
-            let left = spaces as u16;
-            push(if above { 0xffff - left } else { left });
-            spaces = 0;
-        }
-        push(if above { w } else { lowered(w) });
-    }
-    if ends {
-        push(symbols.end);
-    }
-}
-
-/// A weight less than a space's as it stands in a padded key.
-#[cold]
-fn lowered(w: u16) -> u16 {
-    match w {
-        ..LEAST => w,
-        _ => w - 2,
-    }
-}
-
-/// Length of the sort key at the start of `key`, each byte of which was xored with `flip`, if it is whole.
-pub fn sort_key_len(rules: Rules, key: &[u8], flip: u8) -> Option<usize> {
-    let symbols = rules.symbols();
-    let mut ends = rules.levels.further().len() + 1;
-    let mut i = 0;
-    loop {
-        let high = *key.get(i)? ^ flip;
-        if rules.pad == Pad::None && high == 0 {
-            i += 1;
-            ends -= 1;
-            if ends == 0 {
-                return Some(i);
-            }
-            continue;
-        }
-        let word = |i: usize| {
-            Some(u16::from_be_bytes([
-                key.get(i)? ^ flip,
-                key.get(i + 1)? ^ flip,
-            ]))
-        };
-        let symbol = word(i)?;
-        i += 2;
-        if rules.pad == Pad::None {
-            continue;
-        }
-        if symbol == symbols.end {
-            return Some(i);
-        }
-        let above = symbol == symbols.run_above;
-        if above || symbol == symbols.run_below {
-            let more = if above { 0 } else { 0xffff };
-            while word(i)? == more {
-                i += 2;
-            }
-            i += 2;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write;
+
     use super::*;
 
     const NO_PAD: Rules = Rules {
         pad: Pad::None,
-        version: Version::V13,
+        version: Version::V9,
         levels: Levels::Primary,
         language: Language::Root,
     };
@@ -539,6 +428,35 @@ mod tests {
         };
         assert_eq!(hash(PADDED, 0xffff), 0x1e0c_05e6_27c5_fc90);
         assert_eq!(hash(PADDED_520, 0x10_ffff), 0x92cd_9fdf_c686_7d87);
+    }
+
+    /// As above, of version 9.0.0 and all levels as WEIGHT_STRING under utf8mb4_0900_as_cs shows them. There the last syllables of Hangul's
+    /// (U+D700 to U+D7A3) have another third weight than all others, and the twelve code points behind them are taken for syllables.
+    #[test]
+    fn every_character_weighs_on_all_levels_what_it_weighs_in_mysql() {
+        let as_cs = Rules {
+            levels: Levels::Tertiary,
+            ..NO_PAD
+        };
+        let (mut hash, mut line, mut weights) =
+            (0xcbf2_9ce4_8422_2325_u64, String::new(), Vec::new());
+        for c in (1..=0x10_ffff).filter_map(char::from_u32) {
+            if ('\u{d700}'..='\u{d7af}').contains(&c) {
+                continue;
+            }
+            weights.clear();
+            weight_string(as_cs, c.encode_utf8(&mut [0; 4]).as_bytes(), &mut weights);
+            line.clear();
+            let _ = write!(line, "{:x} ", c as u32);
+            for w in &weights {
+                let _ = write!(line, "{w:02X}");
+            }
+            line.push('\n');
+            hash = line.bytes().fold(hash, |hash, b| {
+                (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+            });
+        }
+        assert_eq!(hash, 0xb6ae_c1d2_0d46_007f);
     }
 
     /// As above, of the languages with version 4.0.0: FNV-1a of "code point, weights" of the basic plane's characters, line by line, and

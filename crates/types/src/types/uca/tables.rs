@@ -33,6 +33,8 @@ pub(super) struct Tables {
     ascii_followed: u128,
     /// Pages that are no other's.
     own: Vec<u16>,
+    /// Weights of ASCII characters that have one, and always it where ASCII follows; 0: of the others.
+    plain: [u16; 128],
 }
 
 impl Tables {
@@ -53,12 +55,48 @@ impl Tables {
             least_follower: 0x80,
             ascii_followed: 0,
             own: Vec::new(),
+            plain: [0; 128],
         };
         for c in list(usize::from(counts[2]) * 7).chunks_exact(7) {
             let point = |i: usize| u32::from(c[i]) << 16 | u32::from(c[i + 1]);
             tables.contract([point(0), point(2), point(4), 0], c[6]);
         }
-        tables
+        tables.finished()
+    }
+
+    /// It, with what follows from all of its entries.
+    pub(super) fn finished(mut self) -> Tables {
+        for c in 0..128 {
+            let entry = self.entry(c);
+            let single = entry != IMPLICIT && entry < POOLED && self.ascii_followed >> c & 1 == 0;
+            self.plain[c as usize] = if single { entry } else { 0 };
+        }
+        self
+    }
+
+    /// The weight of the character at a place of a text, if it is ASCII, has one weight, and no more is to be known to tell.
+    #[inline]
+    pub(super) fn plain_weight(&self, s: &[u8], at: usize) -> Option<u16> {
+        let b = *s.get(at)?;
+        if !b.is_ascii() || s.get(at + 1).is_some_and(|next| !next.is_ascii()) {
+            return None;
+        }
+        Some(self.plain[usize::from(b)]).filter(|w| *w != 0)
+    }
+
+    /// The weights of ASCII's characters that have one.
+    pub(super) fn ascii_weights(&self) -> impl Iterator<Item = u16> + '_ {
+        let entries = (0..128).map(|c| self.entry(c));
+        entries.filter(|e| *e < IMPLICIT && *e > 0)
+    }
+
+    /// All weights that the table has, more than once where characters share them.
+    pub(super) fn all(&self) -> impl Iterator<Item = u16> + '_ {
+        let entries = self.pages.iter().copied();
+        let pooled = entries.clone().filter(|e| *e >= POOLED);
+        let lists = pooled.flat_map(|e| self.pooled(e).iter().copied());
+        let single = entries.filter(|e| *e < IMPLICIT && *e > 0);
+        single.chain(lists)
     }
 
     fn contract(&mut self, sequence: Sequence, entry: u16) {

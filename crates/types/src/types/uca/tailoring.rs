@@ -5,7 +5,7 @@
 //! behind the letter before b. `[reorder Cyrl]` puts scripts before the others, `[caseFirst upper]` capitals before small letters.
 //!
 //! With version 4.0.0 there is one level, and what comes after a letter weighs one more than it, as in MySQL: the table has gaps there. With
-//! 13.0.0 a weight follows that of the letter that is greater than any that could follow it otherwise (and so on each level), so
+//! 9.0.0 a weight follows that of the letter that is greater than any that could follow it otherwise (and so on each level), so
 //! that all words with n come before the first with ñ. Equality is kept canonical there: a tailored letter is the same when its accent is a
 //! character of its own, and a letter with one accent more is that letter and an accent.
 
@@ -135,10 +135,10 @@ pub(super) fn tailored(base: &Tables, version: Version, level: Levels, rules: &s
     for chain in &rules.chains {
         tailoring.chain(chain);
     }
-    if version == Version::V13 {
+    if version == Version::V9 {
         tailoring.close(&rules.chains);
     }
-    tailoring.tables
+    tailoring.tables.finished()
 }
 
 /// Whether a weight of the third level is a capital's (UTS #10, table "Tertiary Weight Assignments").
@@ -355,7 +355,7 @@ mod tests {
     fn as_cs(language: Language) -> Rules {
         Rules {
             pad: Pad::None,
-            version: Version::V13,
+            version: Version::V9,
             levels: Levels::Tertiary,
             language,
         }
