@@ -15,8 +15,8 @@ pub const AUTH_SOCKET: &str = "auth_socket";
 pub const FAST_AUTH_OK: [u8; 2] = [1, 3];
 /// `caching_sha2_password`: the client is to send the password itself.
 pub const FULL_AUTH: [u8; 2] = [1, 4];
-/// utf8mb4_general_ci: the server's default collation.
-const SERVER_COLLATION: u8 = 45;
+/// The server's default collation, `Collation::DEFAULT`, by its id.
+const SERVER_COLLATION: u8 = 255;
 
 /// What a greeting says.
 #[derive(Clone, Copy, Debug)]
@@ -244,7 +244,7 @@ mod tests {
         let caps = u16::from_le_bytes([out[18], out[19]]) as u32
             | (u16::from_le_bytes([out[23], out[24]]) as u32) << 16;
         assert_eq!(caps, SERVER | SSL);
-        assert_eq!(out[20], 45);
+        assert_eq!(out[20], SERVER_COLLATION);
         assert_eq!(out[25], 21);
         assert_eq!(&out[36..49], b"ijklmnopqrst\0");
         assert_eq!(&out[49..], b"caching_sha2_password\0");

@@ -58,7 +58,7 @@ fn text(s: &str) -> VarValue {
 
 /// A character set's default collation.
 fn charset_collation(charset: &str) -> SqlResult<Collation> {
-    collation_of(Some(charset), None, Collation::Utf8mb4GeneralCi)
+    collation_of(Some(charset), None, Collation::DEFAULT)
 }
 
 impl Session {
@@ -345,7 +345,7 @@ impl Session {
 
     fn set_names(&mut self, charset: Option<&str>, collation: Option<&str>) -> SqlResult<()> {
         let charset = vars::client_charset_name(charset.unwrap_or("utf8mb4"))?;
-        let chosen = collation_of(Some(charset), collation, Collation::Utf8mb4GeneralCi)?;
+        let chosen = collation_of(Some(charset), collation, Collation::DEFAULT)?;
         self.put_charset(charset, Some(charset), charset);
         self.facts
             .vars
@@ -379,7 +379,7 @@ impl Session {
         let collation = name
             .and_then(|n| ddl::database_collation(&self.instance.0.engine, &n).ok())
             .or_else(|| Collation::by_name(self.facts.vars.named("collation_server").as_str()).ok())
-            .unwrap_or(Collation::Utf8mb4GeneralCi);
+            .unwrap_or(Collation::DEFAULT);
         let vars = &self.facts.vars;
         vars.put(
             vars::known("character_set_database"),
@@ -437,7 +437,7 @@ impl Session {
         refresh(&self.env, vars);
         self.env.collation.set(
             Collation::by_name(vars.named("collation_connection").as_str())
-                .unwrap_or(Collation::Utf8mb4GeneralCi),
+                .unwrap_or(Collation::DEFAULT),
         );
         let encoding = |name| Encoding::of_charset(vars.named(name).as_str());
         let client = encoding("character_set_client");

@@ -169,7 +169,7 @@ impl Session {
             account: user.clone().into(),
             roles: "NONE".to_string().into(),
             user,
-            collation: Collation::Utf8mb4GeneralCi.into(),
+            collation: Collation::DEFAULT.into(),
             names: locale::ENGLISH.into(),
             week_format: Default::default(),
             client: Encoding::Utf8.into(),
@@ -232,7 +232,7 @@ impl Session {
             context: Arc::new(Context {
                 database: None,
                 mode: 0,
-                collation: Collation::Utf8mb4GeneralCi,
+                collation: Collation::DEFAULT,
                 client: Encoding::Utf8,
                 zone: Zone::UTC,
                 switches: Default::default(),

@@ -231,7 +231,7 @@ pub(crate) fn virtual_text(table: &dyn VirtualTable) -> String {
             format!("{} {}{null}", quote_name(c.name), c.ty.column_type())
         })
         .collect();
-    let collation = Collation::Utf8mb4GeneralCi;
+    let collation = Collation::DEFAULT;
     let (kind, engine) = match table.database() {
         "information_schema" => ("TEMPORARY TABLE", "MEMORY"),
         "performance_schema" => ("TABLE", "PERFORMANCE_SCHEMA"),

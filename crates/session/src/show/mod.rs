@@ -163,7 +163,7 @@ pub(crate) fn meta(name: &str, length: u32) -> ColumnMeta {
         org_table: String::new(),
         name: name.to_string(),
         org_name: String::new(),
-        ty: SqlType::varchar(length, Collation::Utf8mb4GeneralCi),
+        ty: SqlType::varchar(length, Collation::DEFAULT),
         flags: 0,
     }
 }

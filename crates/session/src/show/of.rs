@@ -219,10 +219,10 @@ fn definition(table: String, text: String) -> Shown {
 
 fn create_database(name: &str, if_not_exists: bool, env: &SessionEnv) -> SqlResult<Shown> {
     let collation = if is_system_schema(name) {
-        Collation::Utf8mb4GeneralCi
+        Collation::DEFAULT
     } else {
         match ddl::database_collation(facts(env)?.instance.engine(), name) {
-            Err(_) if has_system_views(name) => Collation::Utf8mb4GeneralCi,
+            Err(_) if has_system_views(name) => Collation::DEFAULT,
             collation => collation?,
         }
     };

@@ -105,9 +105,9 @@ impl Virtual {
 }
 
 fn column(name: &'static str, ty: Ty) -> VirtualColumn {
-    let text = |n| SqlType::varchar(n, Collation::Utf8mb4GeneralCi);
+    let text = |n| SqlType::varchar(n, Collation::DEFAULT);
     let long = || SqlType {
-        collation: Collation::Utf8mb4GeneralCi,
+        collation: Collation::DEFAULT,
         ..SqlType::new(BaseType::LongText)
     };
     let unsigned = || SqlType {

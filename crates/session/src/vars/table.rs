@@ -203,21 +203,21 @@ pub(super) static VARS: &[Def] = &[
         "collation_connection",
         Both,
         COLLATION,
-        T("utf8mb4_general_ci"),
+        T("utf8mb4_0900_ai_ci"),
         Free,
     ),
     def(
         "collation_database",
         Both,
         COLLATION,
-        T("utf8mb4_general_ci"),
+        T("utf8mb4_0900_ai_ci"),
         Fixed,
     ),
     def(
         "collation_server",
         Both,
         COLLATION,
-        T("utf8mb4_general_ci"),
+        T("utf8mb4_0900_ai_ci"),
         Free,
     ),
     def(
@@ -255,7 +255,7 @@ pub(super) static VARS: &[Def] = &[
         "default_collation_for_utf8mb4",
         Both,
         COLLATION,
-        T("utf8mb4_general_ci"),
+        T("utf8mb4_0900_ai_ci"),
         Fixed,
     ),
     def(

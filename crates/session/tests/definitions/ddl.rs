@@ -37,7 +37,7 @@ fn show_create_table_prints_what_makes_the_table() {
   `b` tinyint(1) DEFAULT NULL,
   `e` enum('a','it''s') DEFAULT NULL COMMENT 'one; two',
   PRIMARY KEY (`id`)
-) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci COMMENT='the table'",
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='the table'",
     );
     round_trip(
         &mut c,
@@ -63,7 +63,7 @@ fn show_create_table_prints_what_makes_the_table() {
   `k` int NOT NULL,
   `dt` datetime(3) DEFAULT CURRENT_TIMESTAMP(3),
   PRIMARY KEY (`k`,`a``b`)
-) /*!50100 TABLESPACE `innodb_file_per_table` */ ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci",
+) /*!50100 TABLESPACE `innodb_file_per_table` */ ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci",
     );
     c.ok("DROP TABLE t");
     c.ok("CREATE TABLE t (a INT AUTO_INCREMENT, KEY (a)) AUTO_INCREMENT = 100");
@@ -368,7 +368,7 @@ fn alter_writes_rows_anew() {
   UNIQUE KEY `by_c` (`c`,`b`),
   KEY `by_b` (`b`),
   KEY `n` (`n`)
-) ENGINE=InnoDB AUTO_INCREMENT=4 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci"
+) ENGINE=InnoDB AUTO_INCREMENT=4 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci"
     );
     c.ok("ALTER TABLE t CHANGE a id BIGINT UNSIGNED NOT NULL, DROP PRIMARY KEY, DROP INDEX by_b, DROP KEY by_c");
     c.ok("INSERT INTO t VALUES (1, 5, 6, 7)");

@@ -83,7 +83,7 @@ fn lists_leave_it_out_and_descriptions_show_it() {
   `s` varchar(10) NOT NULL,
   PRIMARY KEY (`id`),
   KEY `k` (`s`)
-) ENGINE=InnoDB AUTO_INCREMENT=3 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci COMMENT='mine'"
+) ENGINE=InnoDB AUTO_INCREMENT=3 DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='mine'"
     );
     let text = c.ok("SHOW CREATE TABLE t").rows[0][1].clone();
     c.ok("DROP TABLE t");

@@ -172,7 +172,7 @@ fn columns_sort_and_search_by_their_collation() {
     assert_eq!(
         c.rows("SHOW COLLATION LIKE 'utf8mb4_0900%'"),
         [
-            "utf8mb4_0900_ai_ci|utf8mb4|255||Yes|0|NO PAD",
+            "utf8mb4_0900_ai_ci|utf8mb4|255|Yes|Yes|0|NO PAD",
             "utf8mb4_0900_as_ci|utf8mb4|305||Yes|0|NO PAD",
             "utf8mb4_0900_as_cs|utf8mb4|278||Yes|0|NO PAD",
             "utf8mb4_0900_bin|utf8mb4|309||Yes|1|NO PAD"

@@ -36,7 +36,7 @@ fn columns_are_described() {
     );
     assert_eq!(
         c.rows("SHOW FULL COLUMNS FROM people WHERE Field = 'note'"),
-        ["note|text|utf8mb4_general_ci|YES||NULL||select,insert,update,references|free"]
+        ["note|text|utf8mb4_0900_ai_ci|YES||NULL||select,insert,update,references|free"]
     );
     assert_eq!(c.code("DESC nope"), 1146);
     assert_eq!(c.code("SHOW COLUMNS FROM nope.people"), 1049);
@@ -105,7 +105,7 @@ fn information_schema_answers_queries() {
     );
     assert_eq!(
         c.one("SELECT default_collation_name FROM information_schema.schemata WHERE schema_name = 'test'"),
-        "utf8mb4_general_ci"
+        "utf8mb4_0900_ai_ci"
     );
     assert_eq!(
         c.one("SELECT variable_value FROM performance_schema.global_variables WHERE variable_name = 'innodb_page_size'"),
@@ -129,7 +129,7 @@ fn the_server_describes_itself() {
     );
     assert_eq!(
         c.rows("SHOW CHARACTER SET LIKE 'utf8mb4'"),
-        ["utf8mb4|UTF-8 Unicode|utf8mb4_general_ci|4"]
+        ["utf8mb4|UTF-8 Unicode|utf8mb4_0900_ai_ci|4"]
     );
     // MySQL's 89 but for two of Japanese and one of Chinese.
     assert_eq!(c.rows("SHOW COLLATION WHERE Charset = 'utf8mb4'").len(), 86);
@@ -423,7 +423,7 @@ fn names_are_listed_without_opening_tables() {
     let (rows, more) = opened(&format!(
         "SELECT table_comment, table_collation {from} ORDER BY table_comment DESC LIMIT 1"
     ));
-    assert_eq!(rows, ["number 4|utf8mb4_general_ci"]);
+    assert_eq!(rows, ["number 4|utf8mb4_0900_ai_ci"]);
     assert_eq!(more, Some(0));
     for (listing, wanted) in [
         ("statistics", "GROUP_CONCAT(DISTINCT index_name)"),
@@ -463,7 +463,7 @@ fn definitions_are_quoted_as_sql_mode_asks_and_keep_the_comments_of_keys() {
     let db = TestDb::new();
     let mut c = db.client();
     c.ok("CREATE TABLE `a\"b` (`x``y` INT, z INT, PRIMARY KEY (z) COMMENT 'first', KEY k (`x``y`) COMMENT 'it''s') ROW_FORMAT=COMPRESSED");
-    let plain = "CREATE TABLE `a\"b` (\n  `x``y` int DEFAULT NULL,\n  `z` int NOT NULL,\n  PRIMARY KEY (`z`) COMMENT 'first',\n  KEY `k` (`x``y`) COMMENT 'it''s'\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_general_ci ROW_FORMAT=COMPRESSED";
+    let plain = "CREATE TABLE `a\"b` (\n  `x``y` int DEFAULT NULL,\n  `z` int NOT NULL,\n  PRIMARY KEY (`z`) COMMENT 'first',\n  KEY `k` (`x``y`) COMMENT 'it''s'\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci ROW_FORMAT=COMPRESSED";
     assert_eq!(c.ok("SHOW CREATE TABLE `a\"b`").rows[0][1], plain);
     c.ok("SET sql_mode = 'ANSI_QUOTES'");
     let ansi = plain

@@ -116,7 +116,7 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
     } else if b.is_string() {
         b.collation
     } else {
-        crate::types::Collation::Utf8mb4GeneralCi
+        crate::types::Collation::DEFAULT
     };
     // A binary string has the bytes of a text.
     let width = |t: &SqlType| match t.character_lengths() {

@@ -58,7 +58,7 @@ impl Scope for Columns<'_> {
     }
     /// Always the same one: a definition means the same whoever binds it first.
     fn collation(&self) -> Collation {
-        Collation::Utf8mb4GeneralCi
+        Collation::DEFAULT
     }
     fn takes_date(&self, _: Date) -> bool {
         true

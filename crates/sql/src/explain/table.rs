@@ -116,7 +116,7 @@ pub fn explain(
 
 /// The one column of the formats that are a text.
 pub fn text_heading() -> Vec<ColumnMeta> {
-    let ty = SqlType::varchar(4096, Collation::Utf8mb4GeneralCi);
+    let ty = SqlType::varchar(4096, Collation::DEFAULT);
     vec![ColumnMeta::computed("EXPLAIN".into(), &ty, false)]
 }
 

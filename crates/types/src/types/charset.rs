@@ -85,7 +85,7 @@ charsets! {
     Utf16le "utf16le" "UTF-16LE Unicode" Utf16leGeneralCi 2..=4 Utf16le;
     Utf32 "utf32" "UTF-32 Unicode" Utf32GeneralCi 4..=4 Utf32;
     Utf8mb3 "utf8mb3" "UTF-8 Unicode" Utf8mb3GeneralCi 1..=3 Utf8mb3;
-    Utf8mb4 "utf8mb4" "UTF-8 Unicode" Utf8mb4GeneralCi 1..=4 Utf8;
+    Utf8mb4 "utf8mb4" "UTF-8 Unicode" Utf8mb40900AiCi 1..=4 Utf8;
 }
 
 impl Charset {

@@ -139,7 +139,7 @@ pub fn common_collation(a: &SqlType, b: &SqlType) -> Collation {
     match (a.is_string(), b.is_string()) {
         (true, false) => return a.collation,
         (false, true) => return b.collation,
-        (false, false) => return Collation::Utf8mb4GeneralCi,
+        (false, false) => return Collation::DEFAULT,
         _ => {}
     }
     let rank = |c: Collation| (width(c), c.is_bin());

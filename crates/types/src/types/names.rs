@@ -14,7 +14,7 @@ pub const MAX_VARCHAR_BYTES: u32 = 65_535;
 
 impl SqlType {
     /// A type with everything at its default: length, decimals and collation of `base`. Character types are
-    /// utf8mb4_general_ci.
+    /// under [`Collation::DEFAULT`].
     pub fn new(base: BaseType) -> SqlType {
         let facts = base.facts();
         SqlType {
@@ -25,7 +25,7 @@ impl SqlType {
             length: facts.length,
             decimals: facts.decimals,
             collation: if facts.character {
-                Collation::Utf8mb4GeneralCi
+                Collation::DEFAULT
             } else {
                 Collation::Binary
             },

@@ -259,11 +259,11 @@ fn schemata() -> Virtual {
             };
             for name in only.database_names(instance)? {
                 let collation = if SYSTEM_SCHEMAS.contains(&&*name) {
-                    Collation::Utf8mb4GeneralCi
+                    Collation::DEFAULT
                 } else {
                     match ddl::database_collation(instance.engine(), &name) {
                         Ok(c) => c,
-                        Err(_) if has_system_views(&name) => Collation::Utf8mb4GeneralCi,
+                        Err(_) if has_system_views(&name) => Collation::DEFAULT,
                         Err(_) => continue,
                     }
                 };

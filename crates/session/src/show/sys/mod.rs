@@ -118,7 +118,7 @@ fn view(query: String) -> View {
         definer: ("mysql.sys".into(), "localhost".into()),
         security: Security::Invoker,
         client: "utf8mb4".into(),
-        collation: Collation::Utf8mb4GeneralCi,
+        collation: Collation::DEFAULT,
         updatable: false,
         tables: Vec::new(),
     }

@@ -154,7 +154,7 @@ fn beside_fixed_float(e: &mut Expr, other: &Expr) {
 
 /// The collation of a comparison.
 pub(super) fn comparison_collation(list: &[&Expr]) -> Collation {
-    coercion::collation_of(list).unwrap_or(Collation::Utf8mb4GeneralCi)
+    coercion::collation_of(list).unwrap_or(Collation::DEFAULT)
 }
 
 /// `a op b`.

@@ -157,7 +157,7 @@ impl<'a> Call<'_, 'a> {
     }
     /// The collation that string arguments are compared under.
     pub(super) fn collation(&self) -> Collation {
-        joint(self.args, Collation::Utf8mb4GeneralCi)
+        joint(self.args, Collation::DEFAULT)
     }
 }
 

@@ -117,7 +117,7 @@ fn replace<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 
 /// The pattern, which argument `match_type` says more of.
 fn pattern(c: &Call<'_, '_>, match_type: usize) -> Result<Regex, Exit> {
-    let collation = super::joint(&c.args[..2], Collation::Utf8mb4GeneralCi);
+    let collation = super::joint(&c.args[..2], Collation::DEFAULT);
     let mut text = c.text(1)?.into_owned();
     if text.is_empty() {
         return Err(Exit::Error(illegal_pattern()));
