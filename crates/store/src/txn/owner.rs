@@ -246,6 +246,12 @@ impl Owner {
         *wait == Wait::Victim
     }
 
+    /// Whether what it waits for has neither been granted nor refused.
+    #[cfg(test)]
+    pub(super) fn is_waiting(&self) -> bool {
+        *self.wait.lock() == Wait::Waiting
+    }
+
     /// Sleeps, unless the owner is killed.
     pub(crate) fn pause(&self, time: Duration) -> Result<()> {
         self.prepare_wait();

@@ -6,6 +6,9 @@
 //! else that changes a queue grants locks to owners that are not waiting, or replaces an edge to
 //! a waiter by an edge to the same owner as holder).
 //!
+//! Of a row's queue the edges are those to holders (`point`'s `edges`): who waits before another waits nowhere else, so there is no other
+//! way on from it. A search takes as long as there are holders, however many wait.
+//!
 //! The queues are read one after the other, so a cycle found may be a mixture of moments. Each edge is therefore read
 //! a second time: if all still stand, they stood together between the two passes.
 
@@ -171,11 +174,12 @@ impl WaitGraph {
 }
 
 impl Target {
-    /// Owners that `no`, waiting for this, waits for; only waiting ones matter to a cycle, and of
+    /// Owners that `no`, waiting for this, waits for, as far as they matter to a cycle through `start`; only waiting ones do, and of
     /// metadata locks only those are found.
-    fn blockers(&self, locks: &LockSystem, nodes: &Nodes, no: u32, out: &mut Vec<u32>) {
+    fn edges(&self, locks: &LockSystem, nodes: &Nodes, no: u32, start: u32, out: &mut Vec<u32>) {
+        let waits = |no: u32| nodes.get(&no).is_some_and(|node| !node.done);
         match self {
-            Target::Point(at) => locks.points.blockers(*at, no, out),
+            Target::Point(at) => locks.points.edges(*at, no, start, &waits, out),
             Target::Insert(tree, key) => locks.ranges.blockers(no, *tree, key, out),
             Target::Metadata(lock, _) => {
                 let Some(mode) = lock.queued_blockers(no, out) else {
@@ -226,11 +230,11 @@ impl std::fmt::Display for Hex<'_> {
     }
 }
 
-fn blockers_of(locks: &LockSystem, nodes: &Nodes, no: u32, out: &mut Vec<u32>) {
+fn edges_of(locks: &LockSystem, nodes: &Nodes, no: u32, start: u32, out: &mut Vec<u32>) {
     if let Some(node) = nodes.get(&no)
         && !node.done
     {
-        node.target.blockers(locks, nodes, no, out);
+        node.target.edges(locks, nodes, no, start, out);
     }
 }
 
@@ -239,7 +243,7 @@ fn find_cycle(locks: &LockSystem, nodes: &Nodes, start: u32) -> Option<Vec<u32>>
     let mut path: Vec<(u32, Vec<u32>)> = Vec::new();
     let mut seen = HashSet::new();
     let mut edges = Vec::new();
-    blockers_of(locks, nodes, start, &mut edges);
+    edges_of(locks, nodes, start, start, &mut edges);
     path.push((start, edges));
     while let Some((_, edges)) = path.last_mut() {
         let Some(next) = edges.pop() else {
@@ -251,7 +255,7 @@ fn find_cycle(locks: &LockSystem, nodes: &Nodes, start: u32) -> Option<Vec<u32>>
         }
         if seen.insert(next) {
             let mut edges = Vec::new();
-            blockers_of(locks, nodes, next, &mut edges);
+            edges_of(locks, nodes, next, start, &mut edges);
             path.push((next, edges));
         }
     }
@@ -262,7 +266,7 @@ fn still_stands(locks: &LockSystem, nodes: &Nodes, cycle: &[u32]) -> bool {
     let mut edges = Vec::new();
     (0..cycle.len()).all(|i| {
         edges.clear();
-        blockers_of(locks, nodes, cycle[i], &mut edges);
+        edges_of(locks, nodes, cycle[i], cycle[0], &mut edges);
         edges.contains(&cycle[(i + 1) % cycle.len()])
     })
 }

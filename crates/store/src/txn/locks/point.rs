@@ -67,6 +67,8 @@ struct Holder {
 
 struct Waiter {
     owner: Arc<Owner>,
+    /// The owner's number, here too so that a queue is searched without going to each.
+    no: u32,
     mode: LockMode,
 }
 
@@ -194,13 +196,14 @@ impl Points {
         owner.prepare_wait();
         let waiter = Waiter {
             owner: owner.clone(),
+            no,
             mode,
         };
         if upgrade {
             let first = entry
                 .waiters()
                 .iter()
-                .position(|w| entry.mode_of(w.owner.no()).is_none())
+                .position(|w| entry.mode_of(w.no).is_none())
                 .unwrap_or(entry.waiters().len());
             entry.queue().waiters.insert(first, waiter);
         } else {
@@ -234,7 +237,7 @@ impl Points {
     pub(super) fn cancel(&self, at: PointRef, no: u32) -> bool {
         let mut shard = self.shards[at.shard()].0.lock();
         let entry = shard.entry_mut(at.slot());
-        let Some(i) = entry.waiters().iter().position(|w| w.owner.no() == no) else {
+        let Some(i) = entry.waiters().iter().position(|w| w.no == no) else {
             return true;
         };
         entry.queue().waiters.remove(i);
@@ -299,22 +302,57 @@ impl Points {
             return;
         };
         let waiters = entry.waiters();
-        let Some(i) = waiters.iter().position(|w| w.owner.no() == no) else {
+        let Some(i) = waiters.iter().rposition(|w| w.no == no) else {
             return;
         };
         let mode = waiters[i].mode;
-        out.extend(
-            entry
-                .holders()
-                .filter(|h| h.no != no && conflict(h.mode, mode))
-                .map(|h| h.no),
-        );
-        out.extend(
-            waiters[..i]
-                .iter()
-                .filter(|w| conflict(w.mode, mode))
-                .map(|w| w.owner.no()),
-        );
+        let holders = entry.holders();
+        let in_the_way = holders.filter(|h| h.no != no && conflict(h.mode, mode));
+        out.extend(in_the_way.map(|h| h.no));
+        let before = waiters[..i].iter().filter(|w| conflict(w.mode, mode));
+        out.extend(before.map(|w| w.no));
+    }
+
+    /// The same as far as it matters to a cycle through `start`: holders, and `start` if that waits before it.
+    ///
+    /// Other waiters before it are left out, for each waits nowhere but here: all ways on from them lead to holders, those of all modes
+    /// where one of them wants the key exclusively. So the edges are as many as there are holders, however long the queue is. `waits` tells
+    /// whether an owner's wait counts: the way on from one that is about to leave, or is yet to be looked at itself, is none.
+    pub(super) fn edges(
+        &self,
+        at: PointRef,
+        no: u32,
+        start: u32,
+        waits: &dyn Fn(u32) -> bool,
+        out: &mut Vec<u32>,
+    ) {
+        let shard = self.shards[at.shard()].0.lock();
+        let Some(entry) = shard.get(at.slot()) else {
+            return;
+        };
+        let waiters = entry.waiters();
+        let Some(i) = waiters.iter().rposition(|w| w.no == no) else {
+            return;
+        };
+        let before = &waiters[..i];
+        let exclusive = |list: &[Waiter]| {
+            list.iter()
+                .any(|w| w.mode == LockMode::Exclusive && waits(w.no))
+        };
+        // The strongest mode of what it waits behind, itself included.
+        let mode = match waiters[i].mode {
+            LockMode::Shared if exclusive(before) => LockMode::Exclusive,
+            mode => mode,
+        };
+        let holders = entry.holders();
+        let in_the_way = holders.filter(|h| h.no != no && conflict(h.mode, mode));
+        out.extend(in_the_way.map(|h| h.no));
+        if start != no
+            && let Some(s) = before.iter().position(|w| w.no == start)
+            && (conflict(before[s].mode, waiters[i].mode) || exclusive(&before[s + 1..]))
+        {
+            out.push(start);
+        }
     }
 
     /// Tree, key and mode of what an owner holds at `at`, unless it was released meanwhile.
@@ -333,7 +371,7 @@ impl Points {
     pub(super) fn describe(&self, at: PointRef, no: u32) -> Option<(SpaceId, Key, LockMode)> {
         let shard = self.shards[at.shard()].0.lock();
         let entry = shard.get(at.slot())?;
-        let waiter = entry.waiters().iter().find(|w| w.owner.no() == no)?;
+        let waiter = entry.waiters().iter().find(|w| w.no == no)?;
         Some((entry.tree, entry.key.clone(), waiter.mode))
     }
 
@@ -514,10 +552,14 @@ impl Entry {
         while i < self.waiters().len() {
             let (no, mode) = {
                 let w = &self.waiters()[i];
-                (w.owner.no(), w.mode)
+                (w.no, w.mode)
             };
             let vacant = self.no == NO_SLOT;
             if (!vacant && self.blocked_by_holders(no, mode)) || self.blocked_by_waiters(i, mode) {
+                if mode == LockMode::Exclusive {
+                    // It is in the way of all behind it.
+                    break;
+                }
                 i += 1;
                 continue;
             }

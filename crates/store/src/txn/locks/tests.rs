@@ -484,6 +484,122 @@ fn waits_that_end_by_themselves_do_not_confuse_the_search() {
     assert_eq!(locks.points.live(), 0);
 }
 
+/// Deadlocks are found by the edges to holders; a model looks along all edges, those to other waiters too.
+#[test]
+fn deadlocks_are_those_of_all_edges() {
+    const OWNERS: usize = 7;
+    let mut random = Random(11);
+    let mut deadlocks = 0;
+    for _ in 0..400 {
+        let locks = LockSystem::new();
+        let owners = owners(OWNERS);
+        let mut waiting: Vec<Option<(PointRef, bool)>> = vec![None; OWNERS];
+        for _ in 0..150 {
+            let o = random.below(OWNERS as u64) as usize;
+            if waiting[o].is_some() {
+                continue;
+            }
+            let owner = &owners[o];
+            if random.below(12) == 0 {
+                locks.release_all(owner);
+            } else {
+                let mode = [S, X][random.below(2) as usize];
+                let key = key(random.below(4));
+                match random.below(40) {
+                    // A writer that held the key implicitly is made to hold it beside others.
+                    0 => {
+                        if let Some(at) = locks.points.impose(owner.no(), TREE, &key) {
+                            note_point(owner, at);
+                        }
+                    }
+                    _ => match locks.points.request(owner, TREE, &key, mode, true) {
+                        Request::New(at) => note_point(owner, at),
+                        Request::Queued { at, upgrade } => waiting[o] = Some((at, upgrade)),
+                        Request::Held | Request::Busy => {}
+                    },
+                }
+            }
+            if let Some((at, _)) = waiting[o] {
+                let closes_one = reaches(&locks, &owners, &waiting, o);
+                let before = locks.stats().deadlocks;
+                locks
+                    .graph
+                    .enter(&locks, owner, Target::Point(at), Stance::Firm);
+                assert_eq!(locks.stats().deadlocks > before, closes_one);
+                deadlocks += u64::from(closes_one);
+            }
+            end_waits(&locks, &owners, &mut waiting);
+        }
+    }
+    assert!(deadlocks > 1000, "{deadlocks}");
+}
+
+/// Whether an owner that waits can be come back to along all edges.
+fn reaches(
+    locks: &LockSystem,
+    owners: &[Arc<Owner>],
+    waiting: &[Option<(PointRef, bool)>],
+    start: usize,
+) -> bool {
+    let mut seen = vec![false; owners.len()];
+    let mut ahead = vec![start];
+    while let Some(o) = ahead.pop() {
+        let Some((at, _)) = waiting[o] else { continue };
+        let mut edges = Vec::new();
+        locks.points.blockers(at, owners[o].no(), &mut edges);
+        for no in edges {
+            let next = owners.iter().position(|x| x.no() == no).unwrap();
+            if next == start {
+                return true;
+            }
+            if !std::mem::replace(&mut seen[next], true) {
+                ahead.push(next);
+            }
+        }
+    }
+    false
+}
+
+/// What the threads of those whose waits have ended would do: the victims lose their locks.
+fn end_waits(locks: &LockSystem, owners: &[Arc<Owner>], waiting: &mut [Option<(PointRef, bool)>]) {
+    while let Some(o) = (0..owners.len()).find(|&o| waiting[o].is_some() && !owners[o].is_waiting())
+    {
+        let (at, upgrade) = waiting[o].take().unwrap();
+        let woken = owners[o].block(Duration::ZERO);
+        locks.graph.leave(owners[o].no());
+        let granted = woken == Woken::Granted || locks.points.cancel(at, owners[o].no());
+        if granted && !upgrade {
+            note_point(&owners[o], at);
+        }
+        if woken == Woken::Victim {
+            locks.release_all(&owners[o]);
+        }
+    }
+}
+
+/// However many wait for a row, another is queued in a time that doesn't grow with them: it looks at the holder alone.
+#[test]
+fn a_long_queue_is_searched_by_its_holders() {
+    const WAITERS: usize = 2000;
+    let locks = LockSystem::new();
+    let owners = owners(WAITERS + 1);
+    let request = |owner| locks.points.request(owner, TREE, b"hot", X, true);
+    assert!(matches!(request(&owners[0]), Request::New(_)));
+    for owner in &owners[1..] {
+        let Request::Queued { at, .. } = request(owner) else {
+            panic!("it waits");
+        };
+        let mut edges = Vec::new();
+        locks
+            .points
+            .edges(at, owner.no(), owner.no(), &|_| true, &mut edges);
+        assert_eq!(edges, [owners[0].no()]);
+        locks
+            .graph
+            .enter(&locks, owner, Target::Point(at), Stance::Firm);
+    }
+}
+
 #[test]
 fn metadata_locks_are_fair_and_free_when_held() {
     let locks = Arc::new(LockSystem::new());
