@@ -62,6 +62,10 @@ pub trait BackendSession {
     fn check_kill(&self, _id: u32) -> SqlResult<()> {
         Ok(())
     }
+    /// Whether its account has CONNECTION_ADMIN.
+    fn is_administrator(&self) -> bool {
+        true
+    }
     fn reset(&mut self) -> SqlResult<()>;
     fn status_flags(&self) -> u16;
     fn killed(&self) -> bool;
@@ -158,6 +162,9 @@ impl BackendSession for Session {
     }
     fn change_account(&mut self, user: &str, admitted: &Admitted) -> SqlResult<()> {
         Session::change_account(self, user, admitted)
+    }
+    fn is_administrator(&self) -> bool {
+        Session::is_administrator(self)
     }
     fn check_kill(&self, id: u32) -> SqlResult<()> {
         Session::check_kill(self, id)

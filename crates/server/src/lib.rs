@@ -30,6 +30,7 @@ pub mod literal;
 pub mod metrics;
 pub mod password_key;
 pub mod proto;
+mod registry;
 pub mod server;
 mod service;
 pub mod sink;

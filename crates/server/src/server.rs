@@ -3,8 +3,6 @@
 //! Threads: one per listener, one per connection. Start to end: [`Server::start`] binds everything or nothing; connections come
 //! and go; [`Server::shutdown`] stops accepting, ends idle connections at once, waits a bounded time for running
 //! statements, then kills them. The database itself is the caller's to close.
-//!
-//! Lock order: `connections` is a leaf; nothing is called while it is held.
 
 use crate::backend::Backend;
 use crate::conn::{self, Peer};
@@ -13,19 +11,17 @@ use crate::proto::response;
 use crate::service::Service;
 use crate::tls::Tls;
 use crate::wire::PacketWriter;
-use hashbrown::HashMap;
 use millpond_session::SqlError;
 use millpond_session::types::Encoding;
-use parking_lot::{Condvar, Mutex};
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Connections that wait to be accepted before the system turns more away.
 const BACKLOG: i32 = 1024;
@@ -52,35 +48,9 @@ pub struct ServerConfig {
     pub password_key: Option<Arc<PasswordKey>>,
 }
 
-/// What connections share.
-pub(crate) struct Shared<B> {
-    service: Service<B>,
-    registry: Arc<Registry>,
-}
-
-/// Who is connected. A connection's thread has it to the last, when it holds nothing else any more: who waits for its end may close the
-/// database then.
-#[derive(Default)]
-struct Registry {
-    connections: Mutex<Connections>,
-    ended: Condvar,
-}
-
-#[derive(Default)]
-struct Connections {
-    next: u64,
-    open: HashMap<u64, Open>,
-}
-
-struct Open {
-    socket: Arc<Socket>,
-    /// Id of its session; 0 before it has one.
-    session: Arc<AtomicU32>,
-}
-
 /// A server that listens. Dropping it does not stop it; call [`Server::shutdown`].
 pub struct Server<B: Backend> {
-    shared: Arc<Shared<B>>,
+    service: Arc<Service<B>>,
     listeners: Vec<(Arc<Socket>, JoinHandle<()>)>,
     tcp: Option<SocketAddr>,
     socket: Option<PathBuf>,
@@ -92,12 +62,9 @@ impl<B: Backend> Server<B> {
         if let Some(addr) = config.tcp {
             check_listen(&backend, addr, config.tls.is_some())?;
         }
-        let shared = Arc::new(Shared {
-            service: Service::new(backend, config.tls.clone(), config.password_key.clone()),
-            registry: Arc::default(),
-        });
+        let service = Service::new(backend, config.tls.clone(), config.password_key.clone());
         let mut server = Server {
-            shared,
+            service: Arc::new(service),
             listeners: Vec::new(),
             tcp: None,
             socket: None,
@@ -127,15 +94,15 @@ impl<B: Backend> Server<B> {
 
     /// Connections open now, those still logging in included.
     pub fn connections(&self) -> usize {
-        self.shared.registry.connections.lock().open.len()
+        self.service.registry.len()
     }
 
     fn listen(&mut self, listener: Socket, name: &str) -> io::Result<()> {
         let listener = Arc::new(listener);
-        let (shared, accepting) = (self.shared.clone(), listener.clone());
+        let (service, accepting) = (self.service.clone(), listener.clone());
         let thread = std::thread::Builder::new()
             .name(name.into())
-            .spawn(move || accept_loop(&shared, &accepting))?;
+            .spawn(move || accept_loop(&service, &accepting))?;
         self.listeners.push((listener, thread));
         Ok(())
     }
@@ -143,8 +110,8 @@ impl<B: Backend> Server<B> {
     /// Stops: nobody new is let in, idle connections end now, statements may run for `grace` before they are killed.
     /// Returns how many connections would not end even so.
     pub fn shutdown(self, grace: Duration) -> usize {
-        let shared = &self.shared;
-        shared.service.stop();
+        let service = &self.service;
+        service.stop();
         for (listener, thread) in self.listeners {
             // Wakes a blocked accept on Linux.
             let _ = listener.shutdown(Shutdown::Both);
@@ -153,39 +120,19 @@ impl<B: Backend> Server<B> {
         if let Some(path) = &self.socket {
             let _ = std::fs::remove_file(path);
         }
-        let shut = |how| {
-            for c in shared.registry.connections.lock().open.values() {
-                let _ = c.socket.shutdown(how);
+        let registry = &service.registry;
+        registry.shut(Shutdown::Read);
+        let left = registry.wait_for_end(grace);
+        if left > 0 {
+            tracing::warn!(connections = left, "statements still run; killing them");
+            for id in registry.sessions() {
+                // One that has just ended is not there to be killed; that's what was wanted.
+                let _ = service.backend.kill(id, true);
             }
-        };
-        shut(Shutdown::Read);
-        if shared.registry.wait_for_end(grace) > 0 {
-            tracing::warn!(
-                connections = self.shared.registry.connections.lock().open.len(),
-                "statements still run; killing them"
-            );
-            shared.kill_all();
-            shut(Shutdown::Both);
-            shared.registry.wait_for_end(KILLED_GRACE);
+            registry.shut(Shutdown::Both);
+            registry.wait_for_end(KILLED_GRACE);
         }
-        shared.registry.connections.lock().open.len()
-    }
-}
-
-impl<B: Backend> Shared<B> {
-    fn kill_all(&self) {
-        let ids: Vec<u32> = {
-            let connections = self.registry.connections.lock();
-            connections
-                .open
-                .values()
-                .map(|c| c.session.load(Ordering::Acquire))
-                .collect()
-        };
-        for id in ids.into_iter().filter(|&id| id != 0) {
-            // One that has just ended is not there to be killed; that's what was wanted.
-            let _ = self.service.backend.kill(id, true);
-        }
+        registry.len()
     }
 }
 
@@ -265,14 +212,14 @@ pub(crate) fn named(e: &io::Error, what: &str) -> io::Error {
     io::Error::new(e.kind(), format!("{what}: {e}"))
 }
 
-fn accept_loop<B: Backend>(shared: &Arc<Shared<B>>, listener: &Socket) {
+fn accept_loop<B: Backend>(service: &Arc<Service<B>>, listener: &Socket) {
     loop {
         let accepted = listener.accept();
-        if shared.service.is_stopping() {
+        if service.is_stopping() {
             return;
         }
         match accepted {
-            Ok((socket, addr)) => admit(shared, socket, &addr),
+            Ok((socket, addr)) => admit(service, socket, &addr),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => {
                 tracing::error!(error = %e, "cannot accept a connection");
@@ -346,51 +293,30 @@ fn system_user(socket: &Socket) -> Option<String> {
 }
 
 /// Gives a new connection a thread, or tells it why not.
-fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
-    /// MySQL's default `max_connections`.
-    const CONNECTIONS: u64 = 151;
+fn admit<B: Backend>(service: &Arc<Service<B>>, socket: Socket, addr: &SockAddr) {
     let peer = peer_of(&socket, addr);
     let socket = Arc::new(socket);
-    let most = shared.service.backend.global_u64("max_connections");
-    let most = most.unwrap_or(CONNECTIONS) as usize;
+    let most = service.max_connections();
     let session = Arc::new(AtomicU32::new(0));
-    let key = {
-        let mut c = shared.registry.connections.lock();
-        if c.open.len() >= most {
-            drop(c);
-            shared.service.backend.count_aborted_connect();
-            tracing::warn!(host = %peer.host, max_connections = most, "too many connections");
-            return refuse(socket, &SqlError::new(1040, "Too many connections"));
-        }
-        let key = c.next;
-        c.next += 1;
-        c.open.insert(
-            key,
-            Open {
-                socket: socket.clone(),
-                session: session.clone(),
-            },
-        );
-        key
+    let Some(place) = service.registry.admit(&socket, &session, most) else {
+        service.backend.count_aborted_connect();
+        tracing::warn!(host = %peer.host, max_connections = most, "too many connections");
+        return refuse(socket, &too_many_connections());
     };
     let thread = {
-        let (shared, socket) = (shared.clone(), socket.clone());
+        let (service, socket) = (service.clone(), socket.clone());
         std::thread::Builder::new()
             .name("connection".into())
             .stack_size(STACK)
             .spawn(move || {
-                let _ended = Ended {
-                    registry: shared.registry.clone(),
-                    key,
-                };
-                // It goes before that is said.
-                let shared = shared;
-                conn::run(&shared.service, &socket, &peer, &session);
+                let _place = place;
+                // It goes before the place does.
+                let service = service;
+                conn::run(&service, &socket, &peer, &session);
             })
     };
     if let Err(e) = thread {
         tracing::error!(error = %e, "cannot start a thread for a connection");
-        shared.registry.forget(key);
         refuse(
             socket,
             &SqlError::new(1135, format!("Can't create a new thread: {e}")),
@@ -398,39 +324,9 @@ fn admit<B: Backend>(shared: &Arc<Shared<B>>, socket: Socket, addr: &SockAddr) {
     }
 }
 
-/// Takes a connection off the list, however its thread ends.
-struct Ended {
-    registry: Arc<Registry>,
-    key: u64,
-}
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        self.registry.forget(self.key);
-    }
-}
-
-impl Registry {
-    /// Waits until no connection is left, or time is up; returns how many are left.
-    fn wait_for_end(&self, time: Duration) -> usize {
-        let deadline = Instant::now() + time;
-        let mut connections = self.connections.lock();
-        while !connections.open.is_empty() {
-            if self
-                .ended
-                .wait_until(&mut connections, deadline)
-                .timed_out()
-            {
-                break;
-            }
-        }
-        connections.open.len()
-    }
-
-    fn forget(&self, key: u64) {
-        self.connections.lock().open.remove(&key);
-        self.ended.notify_all();
-    }
+/// There is no place left for a connection.
+pub(crate) fn too_many_connections() -> SqlError {
+    SqlError::new(1040, "Too many connections")
 }
 
 fn refuse(socket: Arc<Socket>, e: &SqlError) {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::backend::Backend;
 use crate::password_key::PasswordKey;
+use crate::registry::Registry;
 use crate::tls::Tls;
 
 /// The database, and whether the server goes on.
@@ -14,6 +16,8 @@ pub(crate) struct Service<B> {
     pub tls: Option<Arc<Tls>>,
     /// What passwords may be encrypted by where they aren't.
     pub password_key: Option<Arc<PasswordKey>>,
+    /// Who is connected.
+    pub registry: Arc<Registry>,
     stopping: AtomicBool,
 }
 
@@ -28,6 +32,7 @@ impl<B> Service<B> {
             backend,
             tls,
             password_key,
+            registry: Arc::default(),
             stopping: AtomicBool::new(false),
         }
     }
@@ -39,5 +44,19 @@ impl<B> Service<B> {
     #[inline]
     pub fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+}
+
+impl<B: Backend> Service<B> {
+    /// How many clients there may be beside the administrator's connection.
+    pub fn max_connections(&self) -> usize {
+        /// MySQL's default.
+        const CONNECTIONS: u64 = 151;
+        let most = self.backend.global_u64("max_connections");
+        most.unwrap_or(CONNECTIONS) as usize
+    }
+    /// Whether only the administrator's place was left for the newest connection.
+    pub fn is_full(&self) -> bool {
+        self.registry.len() > self.max_connections()
     }
 }

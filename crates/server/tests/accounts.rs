@@ -838,3 +838,30 @@ fn init_connect_runs_for_those_without_connection_admin() {
     run(&mut root, &["SET GLOBAL init_connect = ''"]);
     db.login("u", "p").unwrap();
 }
+
+/// `max_connections` of anybody's, and one of an administrator's.
+#[test]
+fn an_administrator_gets_in_when_all_places_are_taken() {
+    let db = Db::start();
+    let mut root = db.root();
+    run(
+        &mut root,
+        &[
+            "CREATE USER u IDENTIFIED BY 'p', boss IDENTIFIED BY 'p'",
+            "GRANT CONNECTION_ADMIN ON *.* TO boss",
+            "SET GLOBAL max_connections = 2",
+        ],
+    );
+    let _u = db.login("u", "p").unwrap();
+    assert_eq!(error(db.login("u", "p")).0, 1040);
+    let _boss = db.login("boss", "p").unwrap();
+    assert_eq!(error(db.login("boss", "p")).0, 1040);
+    drop(_u);
+    let place = || {
+        (0..500).find_map(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            db.login("boss", "p").ok()
+        })
+    };
+    place().expect("the place of one that has gone");
+}

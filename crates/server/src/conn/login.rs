@@ -7,6 +7,7 @@ use super::{Connection, Peer, last_words, parting};
 use crate::backend::{Backend, BackendSession};
 use crate::proto::handshake::{self, CHALLENGE, Greeting, Login};
 use crate::proto::{capability, response};
+use crate::server::too_many_connections;
 use crate::service::Service;
 use crate::stream::Stream;
 use crate::tls::{Channel, Tls};
@@ -133,7 +134,12 @@ pub(super) fn login<B: Backend>(
     let admitted = proof::prove(&service.backend, claim, &challenge, &mut line)?;
     let session = admitted.and_then(|account| {
         let info = ConnectionInfo { account, ..info };
-        service.backend.connect(info)
+        let session = service.backend.connect(info)?;
+        // The last place is an administrator's.
+        match service.is_full() && !session.is_administrator() {
+            true => Err(too_many_connections()),
+            false => Ok(session),
+        }
     });
     match session {
         Ok(session) => {

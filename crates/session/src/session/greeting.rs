@@ -1,10 +1,15 @@
-//! What a client's session does before its first statement: `init_connect`.
+//! What a client's session does before its first statement (`init_connect`), and who may have one when there are as many as there may be.
 
 use super::Session;
 use super::run::Nowhere;
 use millpond_sql::error::{SqlError, SqlResult};
 
 impl Session {
+    /// Whether its account has CONNECTION_ADMIN, for whom there is a connection beyond `max_connections`.
+    pub fn is_administrator(&self) -> bool {
+        self.access().has_dynamic("CONNECTION_ADMIN")
+    }
+
     /// Runs the statements of `init_connect`, unless the account has CONNECTION_ADMIN or must change its password first. Error 1184 if one
     /// fails: the client is not let in.
     pub fn run_init_connect(&mut self) -> SqlResult<()> {
@@ -12,7 +17,7 @@ impl Session {
         let Some(text) = text.filter(|t| !t.trim().is_empty()) else {
             return Ok(());
         };
-        if self.access().has_dynamic("CONNECTION_ADMIN") || self.facts.guard.must_change() {
+        if self.is_administrator() || self.facts.guard.must_change() {
             return Ok(());
         }
         let multi_statements = std::mem::replace(&mut self.multi_statements, true);
