@@ -1,6 +1,7 @@
 //! Verification of a whole tree. It reads every page once, copying each out of the pool, so it holds no latch for
 //! long; but it takes the tree for quiet: changes meanwhile may show as problems that are none.
 
+use super::small::{PREFIX, owner_of};
 use super::{Tree, kind_of, used};
 use crate::error::Result;
 use crate::page::{PAGE_SIZE, PageNo, page_no, page_space, page_type, slotted};
@@ -45,6 +46,9 @@ impl Tree {
             last_key: None,
         };
         let root = self.root();
+        if root == 0 && self.is_sharing() {
+            return self.check_small();
+        }
         if root != 0 {
             match walk.copy(root) {
                 Ok(page) => {
@@ -110,6 +114,12 @@ impl Walk<'_> {
                 self.problem(no, "its last key is not below the separator after it");
             }
         }
+        if self.tree.parted && low.len() > PREFIX {
+            self.problem(
+                no,
+                "the separator before it is longer than an index's number",
+            );
+        }
         if level == 0 {
             return self.leaf(no, page);
         }
@@ -157,6 +167,10 @@ impl Walk<'_> {
                 .is_some_and(|last| last >= slotted::key(page, 0))
             {
                 self.problem(no, "its first key is not above the last key before it");
+            }
+            let last = self.last_key.as_deref().and_then(owner_of);
+            if self.tree.parted && last.is_some() && last == owner_of(slotted::key(page, 0)) {
+                self.problem(no, "the index it begins with is in the leaf before it too");
             }
             self.last_key = Some(slotted::key(page, n - 1).to_vec());
         }

@@ -265,7 +265,7 @@ impl Tree {
     #[inline]
     pub fn get<R>(&self, key: &[u8], f: impl FnOnce(&[u8]) -> R) -> Result<Option<R>> {
         if self.root() == 0 {
-            return Ok(None);
+            return Ok(self.get_small(key, f)?.0);
         }
         let (leaf, found) = self.find(key)?;
         Ok(found.ok().map(|slot| f(slotted::value(&leaf, slot))))

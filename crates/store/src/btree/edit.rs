@@ -128,7 +128,8 @@ impl<'e, 'a> LeafEdit<'e, 'a> {
         self.found = Err(slot);
     }
 
-    /// The mini-transaction, e.g. to append undo in the same group. Tree pages must not be latched through it.
+    /// The mini-transaction, e.g. to append undo in the same group. Tree pages must not be latched through it, but for those of
+    /// an index that moves out ([`super::Roots`]).
     pub fn mtr(&mut self) -> &mut Mtr<'a> {
         self.mtr
     }
@@ -148,7 +149,7 @@ impl Tree {
         f: impl FnOnce(&[u8]) -> R,
     ) -> Result<(Option<R>, Option<LeafHint>)> {
         if self.root() == 0 {
-            return Ok((None, None));
+            return self.get_small(key, f);
         }
         let (leaf, found) = self.find(key)?;
         let value = found.ok().map(|slot| f(slotted::value(&leaf, slot)));
@@ -156,7 +157,7 @@ impl Tree {
     }
 
     /// Edits the leaf where `key` is or belongs. `need` is the most the edit may add in bytes (key,
-    /// value and slot counted by the tree; pass the new value's length, or 0 for a removal). `f` runs
+    /// value and slot counted by the tree; pass the new value's length, or 0 for an edit that adds nothing). `f` runs
     /// exactly once, under the leaf's exclusive latch; whatever it did is committed as one group. An `Err` from `f`
     /// is allowed only if it changed nothing.
     #[inline]
@@ -245,8 +246,28 @@ impl Tree {
                     resident.bring(miss)?;
                     mtr = begin()?;
                 }
+                Try::Rootless => {
+                    drop(mtr);
+                    return self.edit_small(from.hint(), key, need, f);
+                }
             }
         };
+        self.edit_place(Place { mtr, leaf, found }, key, f)
+    }
+
+    /// Edits the leaf that was found.
+    #[inline]
+    pub(super) fn edit_place<'a, R>(
+        &self,
+        place: Place<'a>,
+        key: &[u8],
+        f: impl FnOnce(&mut LeafEdit<'_, 'a>) -> Result<R>,
+    ) -> Result<R> {
+        let Place {
+            mut mtr,
+            leaf,
+            found,
+        } = place;
         let used_before = super::used(mtr.page(leaf));
         let result = f(&mut LeafEdit {
             mtr: &mut mtr,
@@ -265,7 +286,7 @@ impl Tree {
 
     /// The hinted leaf, if it is as it was and has room.
     #[inline]
-    fn try_hinted(
+    pub(super) fn try_hinted(
         &self,
         mtr: &mut Mtr<'_>,
         hint: LeafHint,
@@ -287,6 +308,9 @@ impl Tree {
     /// One descent to the leaf, which alone is latched exclusively.
     #[inline]
     fn try_place(&self, mtr: &mut Mtr<'_>, key: &[u8], need: usize) -> Result<Try> {
+        if self.root() == 0 {
+            return Ok(Try::Rootless);
+        }
         let leaf = match self.try_latch_leaf(mtr, key)? {
             Ok(leaf) => leaf,
             Err(miss) => return Ok(Try::Missing(miss)),
@@ -299,26 +323,16 @@ impl Tree {
         Ok(Try::Full)
     }
 
+    /// The leaf of the key under an exclusive latch; the tree has a root.
     #[inline]
-    fn try_latch_leaf(
+    pub(super) fn try_latch_leaf(
         &self,
         mtr: &mut Mtr<'_>,
         key: &[u8],
     ) -> Result<std::result::Result<PageH, Miss>> {
-        if self.root() == 0 {
-            return Err(Error::Invalid(
-                "a tree without a root cannot be edited".into(),
-            ));
-        }
         self.pager.count_descent();
         let mut page = loop {
             if self.height.load(Ordering::Relaxed) == 1 {
-                let root = self.root();
-                if root == 0 {
-                    return Err(Error::Invalid(
-                        "a tree without a root cannot be edited".into(),
-                    ));
-                }
                 let leaf = match self.try_latch_root(mtr) {
                     Ok(leaf) => leaf,
                     Err(miss) => return Ok(Err(miss)),
@@ -373,6 +387,22 @@ enum From {
     Hash,
 }
 
+impl From {
+    fn hint(self) -> Option<LeafHint> {
+        match self {
+            From::Hint(hint) => Some(hint),
+            From::Root | From::Hash => None,
+        }
+    }
+}
+
+/// The exclusively latched leaf where a key was found or would belong.
+pub(super) struct Place<'a> {
+    pub mtr: Mtr<'a>,
+    pub leaf: PageH,
+    pub found: Found,
+}
+
 /// What `slotted::search` returns.
 pub(super) type Found = std::result::Result<u16, u16>;
 
@@ -380,6 +410,8 @@ enum Try {
     Ready(PageH, Found),
     Full,
     Missing(Miss),
+    /// The tree has no root.
+    Rootless,
 }
 
 /// Whether the leaf has room for an edit of `key` that makes its value at most `need` long.

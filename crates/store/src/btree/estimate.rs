@@ -1,12 +1,13 @@
 //! Row counts for the planner, from a few pages. They are estimates even on a quiet tree, except where a range
 //! lies within one leaf or the tree is one.
 
-use super::Tree;
+use super::small::At;
+use super::{Dir, Tree};
 use crate::error::Result;
 use crate::page::{page_no, slotted};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 /// Descents that [`Tree::estimate_total`] averages over.
 const PROBES: u64 = 8;
@@ -48,7 +49,11 @@ impl Tree {
     /// Estimated number of entries, from a few descents.
     pub fn estimate_total(&self) -> Result<u64> {
         if self.root() == 0 {
-            return Ok(0);
+            return match self.count_small(Bound::Unbounded, Bound::Unbounded)? {
+                At::Own => self.estimate_total(),
+                At::Nowhere => Ok(0),
+                At::Shared(count) => Ok(count),
+            };
         }
         // The product of the fan-outs along a random descent is right on average.
         let mut sum = 0.0;
@@ -67,7 +72,11 @@ impl Tree {
     /// Estimated number of entries between the bounds, from the pages on the ways to them.
     pub fn estimate(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<u64> {
         if self.root() == 0 {
-            return Ok(0);
+            return match self.count_small(lower, upper)? {
+                At::Own => self.estimate(lower, upper),
+                At::Nowhere => Ok(0),
+                At::Shared(count) => Ok(count),
+            };
         }
         let low = self.path(match lower {
             Bound::Unbounded => Aim::First,
@@ -114,10 +123,10 @@ impl Tree {
 
     /// Shows `f` the keys of up to so many leaves, at even shares of the tree: each leaf's in order, its first with `true`.
     pub fn sample(&self, leaves: u64, f: &mut dyn FnMut(bool, &[u8])) -> Result<()> {
-        if self.root() == 0 {
-            return Ok(());
-        }
         let root = self.root();
+        if root == 0 {
+            return self.sample_small(leaves, f);
+        }
         let mut seen: SmallVec<[u32; 32]> = SmallVec::new();
         for probe in 0..leaves {
             let share = (2 * probe + 1).wrapping_mul(u64::MAX / (2 * leaves));
@@ -134,6 +143,21 @@ impl Tree {
             seen.push(page_no(&leaf));
             for slot in 0..slotted::count(&leaf) {
                 f(slot == 0, slotted::key(&leaf, slot));
+            }
+        }
+        Ok(())
+    }
+
+    fn sample_small(&self, leaves: u64, f: &mut dyn FnMut(bool, &[u8])) -> Result<()> {
+        match self.seek_small(Bound::Unbounded, Dir::Forward)? {
+            At::Own => return self.sample(leaves, f),
+            At::Nowhere => {}
+            At::Shared(place) => {
+                let mut first = true;
+                place.visit(Dir::Forward, &mut |key, _| {
+                    f(std::mem::take(&mut first), key);
+                    ControlFlow::Continue(())
+                });
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! B+trees over pages: byte-string keys in `memcmp` order, byte-string values.
 //!
 //! A tree is one [`Space`](crate::space::Space) and a root page that never moves (0: the tree has
-//! no page yet). Reads couple shared latches downward. Writes go down the same way and latch only
+//! no page yet; if it is a small index its entries are in a tree that it shares with others, see `small`). Reads couple shared latches downward. Writes go down the same way and latch only
 //! the leaf exclusively; where a leaf lacks room it is split first, as a mini-transaction of its own
 //! that couples exclusive latches from the root, and the write starts again. A child that is not
 //! resident is pinned with no latch held and the descent restarts.
@@ -17,6 +17,7 @@
 //! | `ahead` | reading ahead of a scan |
 //! | `bulk` | building a tree bottom-up from sorted records |
 //! | `hashed` | point searches through the adaptive hash index |
+//! | `small` | indexes that share a tree while they have no root |
 //! | `divide` | keys that part a range into about equal pieces |
 //! | `check`, `estimate` | verification; row counts for the planner |
 //!
@@ -43,6 +44,7 @@ mod hashed;
 mod merge;
 mod runs;
 mod scan;
+mod small;
 mod split;
 #[cfg(test)]
 mod tests;
@@ -52,6 +54,7 @@ pub use bulk::{Bulk, FromIter, Records, Root};
 pub use check::Checked;
 pub use edit::{LeafEdit, LeafHint};
 pub use scan::{CrossingVisit, Cursor, Dir, ScanEnd, Visit};
+pub use small::{MakeRoot, Missing, Roots, Shared, owner_of};
 
 use crate::error::{Error, Result};
 use crate::hash_index::KeyPart;
@@ -61,6 +64,7 @@ use crate::space::{AllocKind, Space};
 use descend::FrameCache;
 use hashed::Hashed;
 use runs::Runs;
+use small::Small;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -93,6 +97,10 @@ pub struct Tree {
     /// Leaves in which keys ascend, in a tree of two levels and in a higher one.
     runs: [OnceLock<Runs>; 2],
     hashed: Hashed,
+    /// Where its entries are while it has no root.
+    small: Option<Small>,
+    /// It is a tree that small indexes share: its leaves are split only where two of them meet.
+    parted: bool,
 }
 
 impl Drop for Tree {
@@ -118,6 +126,8 @@ impl Tree {
             late: AtomicU8::new(0),
             runs: [const { OnceLock::new() }; 2],
             hashed: Hashed::new(KeyPart::Whole),
+            small: None,
+            parted: false,
         }
     }
 

@@ -5,6 +5,7 @@
 use super::Tree;
 use super::descend::{Miss, Resident};
 use super::edit::LeafHint;
+use super::small::At;
 use crate::error::Result;
 use crate::page::{page_lsn, page_no, slotted};
 use crate::pool::PageRead;
@@ -42,6 +43,15 @@ struct Place<'t> {
     pos: u16,
     /// Whether leaves before this one were looked at and released.
     crossed: bool,
+}
+
+/// Where the next entry is.
+enum Sought<'t> {
+    Place(Place<'t>),
+    /// There is none.
+    End,
+    /// The tree has no root.
+    Rootless,
 }
 
 /// What a visit left behind.
@@ -97,8 +107,16 @@ impl Tree {
         resume: &mut Vec<u8>,
         f: &mut Visit<'_>,
     ) -> Result<ScanEnd> {
-        let Some(mut place) = self.seek(from, dir)? else {
-            return Ok(ScanEnd::End);
+        let mut place = match self.seek(from, dir)? {
+            Sought::Place(place) => place,
+            Sought::End => return Ok(ScanEnd::End),
+            Sought::Rootless => {
+                return match self.seek_small(from, dir)? {
+                    At::Own => self.scan_leaf(from, dir, resume, f),
+                    At::Nowhere => Ok(ScanEnd::End),
+                    At::Shared(place) => Ok(place.visit(dir, f).0),
+                };
+            }
         };
         let visited = place.visit(dir, f);
         if visited.end == ScanEnd::More {
@@ -116,8 +134,12 @@ impl Tree {
         resume: &mut Vec<u8>,
         f: &mut Visit<'_>,
     ) -> Result<ScanEnd> {
-        let Some(mut place) = self.seek_first(key)? else {
-            return Ok(ScanEnd::End);
+        let mut place = match self.seek_first(key)? {
+            Sought::Place(place) => place,
+            Sought::End => return Ok(ScanEnd::End),
+            Sought::Rootless => {
+                return self.scan_leaf(Bound::Included(key), Dir::Forward, resume, f);
+            }
         };
         let visited = place.visit(Dir::Forward, f);
         if visited.end == ScanEnd::More {
@@ -128,20 +150,20 @@ impl Tree {
     }
 
     /// The leaf with the first entry at or beyond `key`, which is what lookups give of a key.
-    fn seek_first(&self, key: &[u8]) -> Result<Option<Place<'_>>> {
+    fn seek_first(&self, key: &[u8]) -> Result<Sought<'_>> {
         if self.root() == 0 {
-            return Ok(None);
+            return Ok(Sought::Rootless);
         }
         let probe = self.probe_first(key);
         if let Some((leaf, Ok(pos) | Err(pos))) = self.find_hashed(probe, key) {
             let crossed = false;
-            return Ok(Some(Place { leaf, pos, crossed }));
+            return Ok(Sought::Place(Place { leaf, pos, crossed }));
         }
         let place = self.seek_forward(Bound::Included(key))?;
         if let Some(place) = &place {
             self.learn_first(probe, key, &place.leaf, place.pos);
         }
-        Ok(place)
+        Ok(place.map_or(Sought::End, Sought::Place))
     }
 
     /// The first key, copied.
@@ -164,14 +186,15 @@ impl Tree {
     }
 
     /// The leaf with the first entry at or beyond `from`.
-    fn seek(&self, from: Bound<&[u8]>, dir: Dir) -> Result<Option<Place<'_>>> {
+    fn seek(&self, from: Bound<&[u8]>, dir: Dir) -> Result<Sought<'_>> {
         if self.root() == 0 {
-            return Ok(None);
+            return Ok(Sought::Rootless);
         }
-        match dir {
+        let place = match dir {
             Dir::Forward => self.seek_forward(from),
             Dir::Backward => self.seek_backward(from),
-        }
+        };
+        Ok(place?.map_or(Sought::End, Sought::Place))
     }
 
     fn seek_forward(&self, from: Bound<&[u8]>) -> Result<Option<Place<'_>>> {
@@ -356,8 +379,10 @@ impl Cursor {
     /// so, entries may have come to be in those between the key before and the first one visited; otherwise nothing
     /// could, under the latch.
     pub fn scan_crossing(&mut self, tree: &Tree, f: &mut CrossingVisit<'_>) -> Result<ScanEnd> {
-        let Some(mut place) = self.place(tree)? else {
-            return Ok(ScanEnd::End);
+        let mut place = match self.place(tree)? {
+            Sought::Place(place) => place,
+            Sought::End => return Ok(ScanEnd::End),
+            Sought::Rootless => return self.scan_small(tree, f),
         };
         let crossed = place.crossed;
         let visited = place.visit(self.dir, &mut |key, value| f(key, value, crossed));
@@ -376,8 +401,10 @@ impl Cursor {
     /// `More` or `End`. `None`: no entry follows. For forward scans; what a descent per entry finds, this finds as of one moment.
     pub fn copy_leaf(&mut self, tree: &Tree, page: &mut [u8]) -> Result<Option<(u16, ScanEnd)>> {
         debug_assert_eq!(self.dir, Dir::Forward);
-        let Some(place) = self.place(tree)? else {
-            return Ok(None);
+        let place = match self.place(tree)? {
+            Sought::Place(place) => place,
+            Sought::End => return Ok(None),
+            Sought::Rootless => return self.copy_small(tree, page),
         };
         slotted::copy(&place.leaf, page);
         let (first, hint) = (place.pos, LeafHint::of(&place.leaf));
@@ -394,6 +421,51 @@ impl Cursor {
         Ok(Some((first, end)))
     }
 
+    /// [`Cursor::scan_crossing`] of an index that had no root: what is left of it lies in one leaf.
+    #[inline(never)]
+    fn scan_small(&mut self, tree: &Tree, f: &mut CrossingVisit<'_>) -> Result<ScanEnd> {
+        let place = match tree.seek_small(self.bound(), self.dir)? {
+            At::Shared(place) => place,
+            At::Nowhere => return Ok(ScanEnd::End),
+            At::Own => return self.scan_crossing(tree, f),
+        };
+        let (end, last) = place.visit(self.dir, &mut |key, value| f(key, value, false));
+        self.key.clear();
+        self.key.extend_from_slice(place.key(last));
+        self.from = From::Excluded;
+        self.leaf = Some(Spot {
+            hint: LeafHint::of(&place.leaf),
+            pos: last,
+        });
+        Ok(end)
+    }
+
+    /// [`Cursor::copy_leaf`] of an index that had no root.
+    #[inline(never)]
+    fn copy_small(&mut self, tree: &Tree, page: &mut [u8]) -> Result<Option<(u16, ScanEnd)>> {
+        let place = match tree.seek_small(self.bound(), self.dir)? {
+            At::Shared(place) => place,
+            At::Nowhere => return Ok(None),
+            At::Own => return self.copy_leaf(tree, page),
+        };
+        place.copy(page);
+        drop(place);
+        let last = slotted::key(page, slotted::count(page) - 1);
+        self.key.clear();
+        self.key.extend_from_slice(last);
+        self.from = From::Excluded;
+        Ok(Some((0, ScanEnd::End)))
+    }
+
+    /// Where it goes on.
+    fn bound(&self) -> Bound<&[u8]> {
+        match self.from {
+            From::Edge => Bound::Unbounded,
+            From::First | From::Included => Bound::Included(&self.key[..]),
+            From::Excluded => Bound::Excluded(&self.key[..]),
+        }
+    }
+
     /// Leaf of the entry last visited, for [`Tree::edit_at`] on its key.
     pub fn hint(&self) -> Option<LeafHint> {
         self.leaf.map(|spot| spot.hint)
@@ -405,7 +477,7 @@ impl Cursor {
     }
 
     #[inline]
-    fn place<'t>(&self, tree: &'t Tree) -> Result<Option<Place<'t>>> {
+    fn place<'t>(&self, tree: &'t Tree) -> Result<Sought<'t>> {
         if let Some(spot) = self.leaf
             && let Some(leaf) =
                 tree.pager
@@ -420,19 +492,16 @@ impl Cursor {
             match self.dir {
                 Dir::Forward => {
                     if let Ok(place) = tree.rightward(place)? {
-                        return Ok(place);
+                        return Ok(place.map_or(Sought::End, Sought::Place));
                     }
                 }
-                Dir::Backward if spot.pos > 0 => return Ok(Some(place)),
+                Dir::Backward if spot.pos > 0 => return Ok(Sought::Place(place)),
                 Dir::Backward => {}
             }
         }
-        let from = match self.from {
-            From::Edge => Bound::Unbounded,
-            From::First => return tree.seek_first(&self.key),
-            From::Included => Bound::Included(&self.key[..]),
-            From::Excluded => Bound::Excluded(&self.key[..]),
-        };
-        tree.seek(from, self.dir)
+        match self.from {
+            From::First => tree.seek_first(&self.key),
+            _ => tree.seek(self.bound(), self.dir),
+        }
     }
 }

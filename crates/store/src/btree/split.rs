@@ -6,6 +6,7 @@
 
 use super::descend::{Miss, Resident};
 use super::edit::{Found, has_room};
+use super::small::split_between;
 use super::{CHILD, MAX_KEY, Tree, kind_of, separator};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
@@ -29,7 +30,7 @@ struct Step {
 }
 
 /// How a page of the path is split: records from `at` on move right.
-struct Plan {
+pub(super) struct Plan {
     at: u16,
     /// Least key of the right half, for the parent.
     separator: Vec<u8>,
@@ -37,7 +38,7 @@ struct Plan {
 
 /// In which order keys are known to come to the leaf that is split.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Order {
+pub(super) enum Order {
     Any,
     /// They ascend at the tree's end, but some come late.
     Late,
@@ -147,7 +148,10 @@ impl Tree {
         } else {
             Order::Any
         };
-        let plans = plan(mtr, &path, key, need, found, order);
+        let coming = Coming { key, need, found };
+        let Some(plans) = plan(mtr, &path, &coming, order, self.parted) else {
+            return Ok(Try::Done);
+        };
         // Plans go up from the leaf; if they reach the path's top, that is the root.
         let splits_root = plans.len() == path.len();
         let pages = plans.len() + usize::from(splits_root);
@@ -192,19 +196,23 @@ impl Tree {
     }
 }
 
-/// Decides which pages of the path are split, from the leaf up, and where.
+/// Decides which pages of the path are split, from the leaf up, and where. `parted`: the leaf only where two indexes meet; `None` if
+/// that can't be.
 fn plan(
     mtr: &Mtr<'_>,
     path: &[Step],
-    key: &[u8],
-    need: usize,
-    found: Found,
+    coming: &Coming<'_>,
     order: Order,
-) -> SmallVec<[Plan; 8]> {
+    parted: bool,
+) -> Option<SmallVec<[Plan; 8]>> {
     let (leaf, above) = path.split_last().expect("a path");
     let leaf = mtr.page(leaf.page);
     let mut plans = SmallVec::new();
-    let mut last: Plan = split_leaf(leaf, key, need, found, order);
+    let items = Items::new(leaf, coming);
+    let mut last: Plan = match parted {
+        false => split_leaf(leaf, &items, order),
+        true => split_between(leaf, &items, order)?,
+    };
     let n = slotted::count(leaf);
     let mut at_edge = slotted::right(leaf) == 0 && last.at >= n - n / 8;
     for step in above.iter().rev() {
@@ -212,7 +220,7 @@ fn plan(
         let need = last.separator.len() + CHILD + slotted::RECORD_OVERHEAD;
         plans.push(last);
         if slotted::free(page) >= need {
-            return plans;
+            return Some(plans);
         }
         // Where keys ascend, the left half stays full on this level too.
         let n = slotted::count(page);
@@ -224,37 +232,88 @@ fn plan(
         };
     }
     plans.push(last);
-    plans
+    Some(plans)
 }
 
-/// Where to split a leaf that lacks room for the key's record of the given value length.
-fn split_leaf(page: &[u8], key: &[u8], need: usize, found: Found, order: Order) -> Plan {
-    let n = slotted::count(page);
-    let (pos, is_new) = match found {
-        Ok(slot) => (slot, false),
-        Err(slot) => (slot, true),
-    };
-    debug_assert!(n > 0);
-    // The records as they will be, the key's own among them.
-    let items = n + u16::from(is_new);
-    let index = |item: u16| item - u16::from(is_new && item > pos);
-    let key_of = |item: u16| {
-        if item == pos {
-            key
-        } else {
-            slotted::key(page, index(item))
+/// The key that needs room, and where it is or belongs.
+struct Coming<'k> {
+    key: &'k [u8],
+    /// Bytes of its value.
+    need: usize,
+    found: Found,
+}
+
+/// The records of a leaf as they will be, the coming one among them.
+pub(super) struct Items<'p> {
+    page: &'p [u8],
+    key: &'p [u8],
+    need: usize,
+    /// Place of the coming one.
+    pub pos: u16,
+    pub is_new: bool,
+    pub count: u16,
+}
+
+impl<'p> Items<'p> {
+    fn new(page: &'p [u8], coming: &Coming<'p>) -> Items<'p> {
+        let n = slotted::count(page);
+        let (pos, is_new) = match coming.found {
+            Ok(slot) => (slot, false),
+            Err(slot) => (slot, true),
+        };
+        debug_assert!(n > 0);
+        Items {
+            page,
+            key: coming.key,
+            need: coming.need,
+            pos,
+            is_new,
+            count: n + u16::from(is_new),
         }
-    };
-    let own = key.len() + slotted::RECORD_OVERHEAD;
-    let size_of = |item: u16| match (item == pos, is_new) {
-        (true, true) => own + need,
-        (true, false) => own + need.max(slotted::value(page, pos).len()),
-        _ => slotted::footprint(page, index(item)),
-    };
-    let before = |item: u16| Plan {
-        at: index(item),
-        separator: separator(key_of(item - 1), key_of(item)).to_vec(),
-    };
+    }
+
+    /// The slot that an item has, the coming one that behind it.
+    fn slot(&self, item: u16) -> u16 {
+        item - u16::from(self.is_new && item > self.pos)
+    }
+
+    pub fn key_of(&self, item: u16) -> &'p [u8] {
+        if item == self.pos {
+            self.key
+        } else {
+            slotted::key(self.page, self.slot(item))
+        }
+    }
+
+    /// Bytes that an item takes.
+    pub fn size_of(&self, item: u16) -> usize {
+        let own = self.key.len() + slotted::RECORD_OVERHEAD;
+        match (item == self.pos, self.is_new) {
+            (true, true) => own + self.need,
+            (true, false) => own + self.need.max(slotted::value(self.page, self.pos).len()),
+            _ => slotted::footprint(self.page, self.slot(item)),
+        }
+    }
+
+    /// The split before an item.
+    pub fn before(&self, item: u16) -> Plan {
+        Plan {
+            at: self.slot(item),
+            separator: separator(self.key_of(item - 1), self.key_of(item)).to_vec(),
+        }
+    }
+}
+
+/// Where to split a leaf that lacks room for the coming record.
+fn split_leaf(page: &[u8], all: &Items<'_>, order: Order) -> Plan {
+    let Items {
+        pos,
+        is_new,
+        count: items,
+        ..
+    } = *all;
+    let size_of = |item: u16| all.size_of(item);
+    let before = |item: u16| all.before(item);
 
     if is_new && pos == 0 {
         // Keys descend, perhaps: the new one gets the left page to itself.

@@ -29,6 +29,7 @@
 //! | `giveback` | freeing spaces and deleting files, step by step |
 //! | `discard` | what is done about frames of dropped spaces, by choice |
 //! | `counters` | numbers that are never given out twice |
+//! | `shared_root` | where the tree is that small indexes share |
 //! | `check` | offline verification of files |
 //! | `trouble` | pages that cannot be written for now |
 //! | `unlogged` | pages of temporary tables |
@@ -56,6 +57,7 @@ mod mtr;
 mod populate;
 mod recovery;
 mod room;
+mod shared_root;
 mod spaces;
 mod stats;
 #[cfg(test)]

@@ -72,6 +72,8 @@ pub(crate) enum Change {
     FreeExtent(u32),
     /// A counter's high-water mark (shared file).
     Counter(usize, u64),
+    /// The root of the tree that small indexes share (shared file).
+    SharedRoot(PageNo),
 }
 
 /// Who needs pages.
@@ -94,6 +96,8 @@ pub(crate) struct FileAlloc {
     counters: [u64; COUNTERS],
     /// What the header says of how many maps count; 0: all.
     maps: u32,
+    /// Root of the tree that small indexes share; 0: there is none.
+    shared_root: PageNo,
 }
 
 fn is_map_extent(e: u32) -> bool {
@@ -120,6 +124,7 @@ impl FileAlloc {
             slots: vec![Slot::default()],
             counters: [0; COUNTERS],
             maps: 0,
+            shared_root: 0,
         }
     }
 
@@ -161,6 +166,7 @@ impl FileAlloc {
                 layout::FORMAT_VERSION
             ));
         }
+        self.shared_root = get_u32(page, layout::SHARED_ROOT_AT);
         let id = get_u64(page, layout::FILE_ID_AT);
         if id != file.0 {
             return Err(format!("it is the header of file {id}"));
@@ -234,6 +240,11 @@ impl FileAlloc {
             return free;
         }
         free.saturating_sub((self.extents() / KEPT_SHARE).min(KEPT))
+    }
+
+    /// Root of the tree that small indexes share; 0: there is none.
+    pub fn shared_root(&self) -> PageNo {
+        self.shared_root
     }
 
     /// Takes a free page in memory; `None` if the file must grow.
@@ -455,13 +466,22 @@ impl FileAlloc {
         if !self.slots[0].formatted {
             self.slots[0].formatted = true;
             w.init(0, PageType::FileHeader);
-            w.bytes(0, layout::MAGIC_AT, &layout::header_bytes(w.file));
+            w.bytes(
+                0,
+                layout::MAGIC_AT,
+                &layout::header_bytes(w.file, self.shared_root),
+            );
             touched(0);
         }
         let e = match change {
             Change::Counter(n, value) => {
                 self.counters[n] = value;
                 w.bytes(0, layout::COUNTERS_AT + n * 8, &value.to_le_bytes());
+                return touched(0);
+            }
+            Change::SharedRoot(root) => {
+                self.shared_root = root;
+                w.bytes(0, layout::SHARED_ROOT_AT, &root.to_le_bytes());
                 return touched(0);
             }
             Change::Take(page) | Change::Free(page) => page / EXTENT_PAGES,
@@ -503,7 +523,7 @@ impl FileAlloc {
                 x.logged_used = 0;
                 x.logged_owner = 0;
             }
-            Change::Counter(..) => unreachable!("returned above"),
+            Change::Counter(..) | Change::SharedRoot(_) => unreachable!("returned above"),
         }
         w.entry(e, x);
     }
@@ -562,7 +582,10 @@ impl FileAlloc {
     /// The group with this change is in the log: what it freed may be taken again.
     pub fn logged(&mut self, change: Change) {
         match change {
-            Change::Take(_) | Change::TakeExtent(_) | Change::Counter(..) => {}
+            Change::Take(_)
+            | Change::TakeExtent(_)
+            | Change::Counter(..)
+            | Change::SharedRoot(_) => {}
             Change::Free(page) => {
                 self.extents[(page / EXTENT_PAGES) as usize].used &= !(1 << (page % EXTENT_PAGES));
                 self.settle(page / EXTENT_PAGES, 1);
@@ -669,7 +692,7 @@ impl FileAlloc {
         let lsn = s.lsn;
         let Some(k) = slot.checked_sub(1) else {
             layout::start(page, 0, PageType::FileHeader, lsn);
-            let fixed = layout::header_bytes(file);
+            let fixed = layout::header_bytes(file, self.shared_root);
             page[layout::MAGIC_AT..layout::MAGIC_AT + fixed.len()].copy_from_slice(&fixed);
             put_u32(page, layout::MAPS_AT, self.maps);
             for (n, c) in self.counters.iter().enumerate() {

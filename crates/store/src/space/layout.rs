@@ -16,6 +16,8 @@ pub const FORMAT_VERSION: u32 = 3;
 
 pub const MAGIC_AT: usize = 32;
 pub const VERSION_AT: usize = 40;
+/// Root page of the shared tree of small indexes (shared file only); 0: there is none.
+pub const SHARED_ROOT_AT: usize = 44;
 pub const FILE_ID_AT: usize = 48;
 /// How many allocation maps count, once the file has been cut; 0: all.
 pub const MAPS_AT: usize = 56;
@@ -60,11 +62,12 @@ pub fn read_entry(page: &[u8], index: u32) -> (u64, u8) {
     (get_u64(page, at), page[at + 8])
 }
 
-/// The unchanging part of a file header's body.
-pub fn header_bytes(file: FileId) -> [u8; 24] {
+/// What a file header's body begins with. `shared_root`: of the tree of small indexes, 0 if there is none.
+pub fn header_bytes(file: FileId, shared_root: PageNo) -> [u8; 24] {
     let mut b = [0; 24];
     b[..8].copy_from_slice(&MAGIC.to_le_bytes());
     b[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    b[12..16].copy_from_slice(&shared_root.to_le_bytes());
     b[16..].copy_from_slice(&file.0.to_le_bytes());
     b
 }

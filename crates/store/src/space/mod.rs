@@ -114,12 +114,14 @@ impl FileId {
 pub struct SpaceId(pub u64);
 
 impl SpaceId {
-    /// Spaces below this are the engine's own: file bookkeeping is 1, undo 2, catalog trees 16..
+    /// Spaces below this are the engine's own: file bookkeeping is 1, undo 2, catalog trees 16 to 19, the tree of small indexes 20.
     pub const FIRST_USER: u64 = 1024;
     /// No space.
     pub const NONE: SpaceId = SpaceId(0);
     /// The bookkeeping of every file: header and map pages; also the owner of fragment extents.
     pub const FILE: SpaceId = SpaceId(1);
+    /// The tree that small indexes share, in the shared file.
+    pub const SHARED_TREE: SpaceId = SpaceId(20);
     /// Set in the ids of spaces in [`FileId::TEMP`], which are counted anew in each life of the database.
     pub const TEMPORARY: u64 = 1 << 63;
 

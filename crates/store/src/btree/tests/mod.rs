@@ -5,6 +5,7 @@ mod hashed;
 mod model;
 mod pieces;
 mod redo;
+mod small;
 mod stress;
 
 use super::*;

@@ -1,0 +1,530 @@
+//! Small indexes: they have no root page of their own, their entries lie in a tree that all of them share.
+//!
+//! The shared tree is a tree like any other, in a space of its own; its keys are the space id of an index, eight bytes, big-endian, and the key in
+//! that index. A [`Tree`] whose root is 0 and that has been told of it ([`Tree::sharing`]) finds its entries there. It *moves out* when it gets a
+//! root: for good.
+//!
+//! **One leaf.** Leaves of the shared tree are split where two indexes meet and nowhere else, and merged whole, so the entries of an index
+//! lie in one leaf, and any separator tells indexes apart by their ids alone. There is always a place to split at: an index that needs room in a
+//! full leaf of which it has a quarter moves out instead, and so does one that is to get an entry of more than a quarter of a page. Whoever
+//! holds that leaf's latch holds all there is of the index.
+//!
+//! **Moving out** is one mini-transaction: where the root's number is recorded is latched, then the leaf; the entries go into a new page, the number is
+//! written ([`Roots`]), and [`Tree::set_root`] publishes it before any latch is released. So whoever has the leaf's latch and finds the root to be 0
+//! sees all entries, and who finds another number goes to the tree of the index's own. Nothing else can be stale: hints are good for a page of
+//! a space and an LSN, cursors go on by key, and what the hash index says is checked.
+//!
+//! **Failure.** A move that finds no room is an error to whoever needs it; nothing has changed then.
+
+use super::descend::{Miss, Resident};
+use super::edit::{Found, LeafEdit, LeafHint, Place as EditPlace, has_room};
+use super::scan::{Dir, ScanEnd, Visit};
+use super::split::{Items, Order, Plan};
+use super::{Checked, MAX_KEY, Tree};
+use crate::error::{Error, Result};
+use crate::log::op::Op;
+use crate::page::{PageNo, PageType, slotted};
+use crate::pool::{Mtr, PageRead, Pager};
+use crate::space::{AllocKind, FileId, Space, SpaceId};
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+use std::ops::{Bound, ControlFlow, Range};
+use std::sync::{Arc, OnceLock};
+
+/// Bytes of a space id before the keys of its index.
+pub(super) const PREFIX: usize = 8;
+/// An index with this much in a full leaf moves out, and one that is to get a longer entry.
+const QUARTER: usize = slotted::CAPACITY / 4;
+/// What lies behind where keys ascend, at most.
+const NEAR_END: usize = slotted::CAPACITY / 16;
+
+/// A key of the shared tree.
+type FullKey = SmallVec<[u8; 64]>;
+
+fn full_key(space: SpaceId, key: &[u8]) -> FullKey {
+    let mut full = FullKey::with_capacity(PREFIX + key.len());
+    full.extend_from_slice(&space.0.to_be_bytes());
+    full.extend_from_slice(key);
+    full
+}
+
+/// The index that a key of the shared tree belongs to; `None`: it is none.
+pub fn owner_of(full: &[u8]) -> Option<SpaceId> {
+    let prefix = full.first_chunk()?;
+    Some(SpaceId(u64::from_be_bytes(*prefix)))
+}
+
+/// A page that must be brought in before an index can move out.
+pub struct Missing(Miss);
+
+/// Makes a root in the mini-transaction, in which nothing has been changed yet; nothing has if it fails or a page is missing.
+pub type MakeRoot<'m> =
+    dyn FnMut(&mut Mtr<'_>) -> Result<std::result::Result<PageNo, Missing>> + 'm;
+
+/// Where it is recorded which root an index has.
+pub trait Roots: Send + Sync {
+    /// Latches the record about the index of table `table` that has this space. If it has no root there, `make` makes one, and its number is recorded
+    /// in the same mini-transaction, which has room for that page. The root, or what is missing to make it.
+    fn record(
+        &self,
+        table: u64,
+        space: &Arc<Space>,
+        make: &mut MakeRoot<'_>,
+    ) -> Result<std::result::Result<PageNo, Missing>>;
+}
+
+/// The tree that small indexes share, once there is one.
+pub struct Shared {
+    pager: Arc<Pager>,
+    space: Arc<Space>,
+    tree: OnceLock<Tree>,
+    making: Mutex<()>,
+    roots: OnceLock<Box<dyn Roots>>,
+}
+
+impl Shared {
+    /// Finds the tree if it is there.
+    pub fn open(pager: &Arc<Pager>) -> Result<Arc<Shared>> {
+        let shared = Shared {
+            pager: pager.clone(),
+            space: pager.space(SpaceId::SHARED_TREE, FileId::SHARED),
+            tree: OnceLock::new(),
+            making: Mutex::default(),
+            roots: OnceLock::new(),
+        };
+        match pager.shared_root()? {
+            0 => {}
+            root => shared.found(root),
+        }
+        Ok(Arc::new(shared))
+    }
+
+    fn found(&self, root: PageNo) {
+        let mut tree = Tree::new(&self.pager, self.space.clone(), root);
+        tree.parted = true;
+        let _ = self.tree.set(tree);
+    }
+
+    /// Says where roots are recorded; before the first index moves out.
+    pub fn set_roots(&self, roots: Box<dyn Roots>) {
+        let _ = self.roots.set(roots);
+    }
+
+    /// The tree, if there is one.
+    pub fn tree(&self) -> Option<&Tree> {
+        self.tree.get()
+    }
+
+    /// The tree, made if need be. Hold no latch.
+    fn made(&self) -> Result<&Tree> {
+        loop {
+            if let Some(tree) = self.tree.get() {
+                return Ok(tree);
+            }
+            let _making = self.making.lock();
+            if self.tree.get().is_none() {
+                self.found(self.pager.make_shared_root(&self.space)?);
+            }
+        }
+    }
+
+    /// Whether the index of this space has entries in the tree.
+    pub fn has(&self, space: SpaceId) -> Result<bool> {
+        let Some(tree) = self.tree() else {
+            return Ok(false);
+        };
+        let (leaf, _) = tree.find(&full_key(space, &[]))?;
+        Ok(!entries_of(&leaf, space).is_empty())
+    }
+
+    /// Removes the entries of a dead index, which nobody uses any more; bytes that they took. Hold no latch.
+    pub fn remove(&self, space: SpaceId) -> Result<usize> {
+        let Some(tree) = self.tree() else {
+            return Ok(0);
+        };
+        let prefix = full_key(space, &[]);
+        let mut resident = Resident::new(tree);
+        loop {
+            let mut mtr = self.pager.mtr_in(&self.space, 0)?;
+            let leaf = match tree.try_latch_leaf(&mut mtr, &prefix)? {
+                Ok(leaf) => leaf,
+                Err(miss) => {
+                    drop(mtr);
+                    resident.bring(miss)?;
+                    continue;
+                }
+            };
+            let entries = entries_of(mtr.page(leaf), space);
+            let bytes = bytes_of(mtr.page(leaf), entries.clone());
+            for slot in entries.rev() {
+                mtr.apply(leaf, Op::Remove { slot });
+            }
+            mtr.commit();
+            if bytes > 0 {
+                tree.shrink(&prefix);
+            }
+            return Ok(bytes);
+        }
+    }
+}
+
+/// Slots of the entries that the index of a space has in a leaf.
+fn entries_of(leaf: &[u8], space: SpaceId) -> Range<u16> {
+    let place = |prefix: [u8; PREFIX]| match slotted::search(leaf, &prefix) {
+        Ok(slot) | Err(slot) => slot,
+    };
+    place(space.0.to_be_bytes())..place((space.0 + 1).to_be_bytes())
+}
+
+fn bytes_of(leaf: &[u8], slots: Range<u16>) -> usize {
+    slots.map(|slot| slotted::footprint(leaf, slot)).sum()
+}
+
+/// Where an index is that had no root when it was asked.
+pub(super) enum At<P> {
+    /// It has one by now.
+    Own,
+    /// It has no entry there.
+    Nowhere,
+    Shared(P),
+}
+
+/// Entries of a small index in a latched leaf.
+pub(super) struct SmallPlace<'t> {
+    pub leaf: PageRead<'t>,
+    /// Those still to be visited.
+    slots: Range<u16>,
+}
+
+impl SmallPlace<'_> {
+    /// Shows the visitor the entries; there is at least one. Why it ended, and the slot visited last.
+    pub fn visit(&self, dir: Dir, f: &mut Visit<'_>) -> (ScanEnd, u16) {
+        let mut slots = self.slots.clone();
+        let mut last = slots.start;
+        while let Some(slot) = match dir {
+            Dir::Forward => slots.next(),
+            Dir::Backward => slots.next_back(),
+        } {
+            last = slot;
+            let (key, value) = slotted::entry(&self.leaf, slot);
+            if f(&key[PREFIX..], value) == ControlFlow::Break(()) {
+                return (ScanEnd::Stopped, last);
+            }
+        }
+        (ScanEnd::End, last)
+    }
+
+    /// The key of an entry, in the index.
+    pub fn key(&self, slot: u16) -> &[u8] {
+        &slotted::key(&self.leaf, slot)[PREFIX..]
+    }
+
+    /// Makes a leaf that has these entries alone.
+    pub fn copy(&self, page: &mut [u8]) {
+        slotted::init(page, 0);
+        let mut records = Vec::new();
+        for slot in self.slots.clone() {
+            let (key, value) = slotted::entry(&self.leaf, slot);
+            slotted::encode_record(&key[PREFIX..], value, &mut records);
+        }
+        slotted::append(page, &records);
+    }
+}
+
+/// What makes an index small while it has no root.
+pub(super) struct Small {
+    shared: Arc<Shared>,
+    /// Id of its table.
+    table: u64,
+}
+
+impl Tree {
+    /// Has it share a tree with others while it has no root. `table`: id of the table of which it is an index.
+    pub fn sharing(mut self, shared: &Arc<Shared>, table: u64) -> Tree {
+        let shared = shared.clone();
+        self.small = Some(Small { shared, table });
+        self
+    }
+
+    /// Whether it need not have a root to have entries.
+    pub fn is_sharing(&self) -> bool {
+        self.small.is_some()
+    }
+
+    /// The shared tree, if it may have entries there.
+    fn shared(&self) -> Option<&Tree> {
+        self.small.as_ref()?.shared.tree()
+    }
+
+    /// Whether it has neither a root nor an entry.
+    pub fn is_unwritten(&self) -> Result<bool> {
+        if self.root() != 0 {
+            return Ok(false);
+        }
+        Ok(match self.seek_small(Bound::Unbounded, Dir::Forward)? {
+            At::Own | At::Shared(_) => false,
+            At::Nowhere => true,
+        })
+    }
+
+    /// Whether it has moved out, or is of no use to anybody any more. Under the latch of the leaf of the shared tree.
+    fn left_shared(&self) -> Result<bool> {
+        if self.space.is_dropped() {
+            let what = format!("space {} was dropped", self.space.id.0);
+            return Err(Error::Invalid(what));
+        }
+        Ok(self.root() != 0)
+    }
+
+    /// [`Tree::get_with_hint`] of an index that had no root.
+    #[inline(never)]
+    pub(super) fn get_small<R>(
+        &self,
+        key: &[u8],
+        f: impl FnOnce(&[u8]) -> R,
+    ) -> Result<(Option<R>, Option<LeafHint>)> {
+        let Some(shared) = self.shared() else {
+            return Ok((None, None));
+        };
+        let full = full_key(self.space.id, key);
+        if full.len() > MAX_KEY {
+            // No small index has it.
+            return match self.root() {
+                0 => Ok((None, None)),
+                _ => self.get_with_hint(key, f),
+            };
+        }
+        let (leaf, found) = shared.find(&full)?;
+        if self.left_shared()? {
+            drop(leaf);
+            return self.get_with_hint(key, f);
+        }
+        let value = found.ok().map(|slot| f(slotted::value(&leaf, slot)));
+        Ok((value, Some(LeafHint::of(&leaf))))
+    }
+
+    /// The entries from `from` on in a direction.
+    #[inline(never)]
+    pub(super) fn seek_small(&self, from: Bound<&[u8]>, dir: Dir) -> Result<At<SmallPlace<'_>>> {
+        let Some(shared) = self.shared() else {
+            return Ok(At::Nowhere);
+        };
+        let prefix = self.space.id.0.to_be_bytes();
+        let leaf = shared.leaf(|page| slotted::search_child(page, &prefix))?;
+        if self.left_shared()? {
+            return Ok(At::Own);
+        }
+        let all = entries_of(&leaf, self.space.id);
+        let slots = match from {
+            Bound::Unbounded => all,
+            Bound::Included(key) | Bound::Excluded(key) => {
+                let excluded = matches!(from, Bound::Excluded(_));
+                let behind = matches!(dir, Dir::Forward) == excluded;
+                let at = match slotted::search(&leaf, &full_key(self.space.id, key)) {
+                    Ok(slot) => slot + u16::from(behind),
+                    Err(slot) => slot,
+                };
+                match dir {
+                    Dir::Forward => at..all.end,
+                    Dir::Backward => all.start..at,
+                }
+            }
+        };
+        if slots.is_empty() {
+            return Ok(At::Nowhere);
+        }
+        Ok(At::Shared(SmallPlace { leaf, slots }))
+    }
+
+    /// Number of entries between bounds of an index that had no root.
+    pub(super) fn count_small(&self, lower: Bound<&[u8]>, upper: Bound<&[u8]>) -> Result<At<u64>> {
+        Ok(match self.seek_small(lower, Dir::Forward)? {
+            At::Own => At::Own,
+            At::Nowhere => At::Nowhere,
+            At::Shared(place) => {
+                let mut count = 0;
+                place.visit(Dir::Forward, &mut |key, _| {
+                    let beyond = match upper {
+                        Bound::Unbounded => false,
+                        Bound::Included(upper) => key > upper,
+                        Bound::Excluded(upper) => key >= upper,
+                    };
+                    if beyond {
+                        return ControlFlow::Break(());
+                    }
+                    count += 1;
+                    ControlFlow::Continue(())
+                });
+                At::Shared(count)
+            }
+        })
+    }
+
+    /// [`Tree::check`] of an index without a root: its entries, and no page, for those are the shared tree's.
+    pub(super) fn check_small(&self) -> Checked {
+        let mut found = Checked::default();
+        match self.count_small(Bound::Unbounded, Bound::Unbounded) {
+            Ok(At::Shared(records)) => found.records = records,
+            Ok(At::Nowhere) => {}
+            Ok(At::Own) => return self.check(),
+            Err(e) => found.problems.push(e.to_string()),
+        }
+        found
+    }
+
+    /// An edit of an index that had no root.
+    #[inline(never)]
+    pub(super) fn edit_small<R>(
+        &self,
+        mut hint: Option<LeafHint>,
+        key: &[u8],
+        need: usize,
+        f: impl FnOnce(&mut LeafEdit<'_, '_>) -> Result<R>,
+    ) -> Result<R> {
+        let Some(small) = &self.small else {
+            return Err(Error::Invalid(
+                "a tree without a root cannot be edited".into(),
+            ));
+        };
+        let shared = small.shared.made()?;
+        let full = full_key(self.space.id, key);
+        if full.len() > MAX_KEY || full.len() + need + slotted::RECORD_OVERHEAD > QUARTER {
+            self.give_root()?;
+            return self.edit(key, need, f);
+        }
+        let mut resident = Resident::new(shared);
+        loop {
+            let mut mtr = self.pager.mtr_in(&shared.space, 0)?;
+            let hinted = hint
+                .take()
+                .and_then(|hint| shared.try_hinted(&mut mtr, hint, &full, need));
+            let (leaf, found) = match hinted {
+                Some(place) => place,
+                None => match shared.try_latch_leaf(&mut mtr, &full)? {
+                    Ok(leaf) => (leaf, slotted::search(mtr.page(leaf), &full)),
+                    Err(miss) => {
+                        drop(mtr);
+                        resident.bring(miss)?;
+                        continue;
+                    }
+                },
+            };
+            if self.left_shared()? {
+                drop(mtr);
+                return self.edit(key, need, f);
+            }
+            if !has_small_room(mtr.page(leaf), found, &full, need) {
+                let page = mtr.page(leaf);
+                let own = bytes_of(page, entries_of(page, self.space.id));
+                drop(mtr);
+                if own < QUARTER {
+                    shared.split(&full, need)?;
+                    continue;
+                }
+                self.give_root()?;
+                return self.edit(key, need, f);
+            }
+            let place = EditPlace { mtr, leaf, found };
+            return shared.edit_place(place, &full, f);
+        }
+    }
+
+    /// Gives it a root of its own, if it has none, and moves its entries there. Hold no latch.
+    pub fn give_root(&self) -> Result<()> {
+        let Some(small) = self.small.as_ref().filter(|_| self.root() == 0) else {
+            return Ok(());
+        };
+        let shared = small.shared.made()?;
+        let roots = small.shared.roots.get();
+        let roots = roots.ok_or_else(|| Error::Invalid("no index can move out yet".into()))?;
+        let mut resident = Resident::new(shared);
+        loop {
+            let moved = roots.record(small.table, &self.space, &mut |mtr| {
+                self.try_move(shared, mtr)
+            })?;
+            match moved {
+                Ok(root) if root == self.root() => break,
+                Ok(root) => {
+                    return Err(self.corrupt(root, "it is recorded as the root of a small index"));
+                }
+                Err(Missing(miss)) => resident.bring(miss)?,
+            }
+        }
+        shared.shrink(&full_key(self.space.id, &[]));
+        Ok(())
+    }
+
+    fn try_move(
+        &self,
+        shared: &Tree,
+        mtr: &mut Mtr<'_>,
+    ) -> Result<std::result::Result<PageNo, Missing>> {
+        let leaf = match shared.try_latch_leaf(mtr, &self.space.id.0.to_be_bytes())? {
+            Ok(leaf) => leaf,
+            Err(miss) => return Ok(Err(Missing(miss))),
+        };
+        let page = mtr.page(leaf);
+        let entries = entries_of(page, self.space.id);
+        let mut records = Vec::with_capacity(bytes_of(page, entries.clone()));
+        for slot in entries.clone() {
+            let (key, value) = slotted::entry(page, slot);
+            slotted::encode_record(&key[PREFIX..], value, &mut records);
+        }
+        let init = Op::Init {
+            kind: PageType::Leaf,
+            level: 0,
+        };
+        let root = mtr.alloc(&self.space, AllocKind::Root, 0, init)?;
+        if !records.is_empty() {
+            mtr.apply(root, Op::Append { data: &records });
+        }
+        for slot in entries.rev() {
+            mtr.apply(leaf, Op::Remove { slot });
+        }
+        let root = mtr.page_no(root);
+        self.set_root(root);
+        Ok(Ok(root))
+    }
+}
+
+/// [`has_room`], but an edit that promises no value inserts none.
+fn has_small_room(leaf: &[u8], found: Found, key: &[u8], need: usize) -> bool {
+    need == 0 || has_room(leaf, found, key, need)
+}
+
+/// Where to split a leaf of the shared tree: where two indexes meet. `None` if there is no place that makes room, so the index that needs it has
+/// grown since that was thought.
+pub(super) fn split_between(page: &[u8], all: &Items<'_>, order: Order) -> Option<Plan> {
+    let index_of = |item: u16| &all.key_of(item)[..PREFIX];
+    let own = index_of(all.pos);
+    let sum = |from: u16, to: u16| (from..to).map(|item| all.size_of(item)).sum::<usize>();
+    let first = (0..all.pos)
+        .rev()
+        .take_while(|i| index_of(*i) == own)
+        .last();
+    let first = first.unwrap_or(all.pos);
+    let (total, behind) = (sum(0, all.count), sum(all.pos + 1, all.count));
+    let is_last = slotted::right(page) == 0;
+    // Bytes that are to stay on the left: half of them, or as many as fit where keys ascend.
+    let aim = match order {
+        Order::Late if is_last && behind <= NEAR_END => total / 8 * 7,
+        _ if !all.is_new || behind > NEAR_END && order != Order::Ascending => total / 2,
+        _ if behind > NEAR_END => total - behind,
+        Order::Ascending => sum(0, first),
+        _ if is_last || all.pos + 1 == all.count => sum(0, first),
+        _ => total / 2,
+    };
+    let mut left = 0;
+    let mut best = None;
+    for item in 1..all.count {
+        left += all.size_of(item - 1);
+        let fits = left <= slotted::CAPACITY && total - left <= slotted::CAPACITY;
+        if fits && index_of(item - 1) != index_of(item) {
+            let off = left.abs_diff(aim);
+            if best.is_none_or(|(_, least)| off < least) {
+                best = Some((item, off));
+            }
+        }
+    }
+    best.map(|(item, _)| all.before(item))
+}
