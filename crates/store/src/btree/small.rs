@@ -256,6 +256,19 @@ impl Tree {
         self.small.as_ref()?.shared.tree()
     }
 
+    /// Whether it has a root or may have entries where small indexes have theirs: what is to be removed from others was never there.
+    pub fn may_have_entries(&self) -> bool {
+        self.root() != 0 || self.shared().is_some()
+    }
+
+    /// Bytes that its entries take while it has no root.
+    pub fn small_bytes(&self) -> Result<u64> {
+        Ok(match self.seek_small(Bound::Unbounded, Dir::Forward)? {
+            At::Shared(place) => bytes_of(&place.leaf, place.slots.clone()) as u64,
+            At::Own | At::Nowhere => 0,
+        })
+    }
+
     /// Whether it has neither a root nor an entry.
     pub fn is_unwritten(&self) -> Result<bool> {
         if self.root() != 0 {

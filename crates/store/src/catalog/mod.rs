@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `row` | bytes of catalog rows and keys |
 //! | `own` | the catalog's own tables: definitions, keys, roots |
+//! | `roots` | where the roots of indexes are recorded |
 //! | `cache` | open tables, by name and by id |
 //! | `statistics` | what the layer above has found out about tables |
 //! | `references` | which tables refer to which |
@@ -27,6 +28,7 @@ mod keys;
 mod objects;
 mod own;
 pub(crate) mod references;
+mod roots;
 pub(crate) mod row;
 mod statistics;
 mod tablespaces;
@@ -36,7 +38,7 @@ pub(crate) use handler::Handler;
 pub use keys::Keys;
 pub(crate) use objects::OBJECTS;
 pub use objects::{Object, ObjectKey};
-pub(crate) use own::OwnTable;
+pub(crate) use own::{OwnTable, tree_of};
 pub(crate) use references::REFERENCES;
 pub use references::{Constraint, ConstraintKind, References};
 pub(crate) use statistics::STATISTICS;
@@ -184,6 +186,10 @@ impl Catalog {
         let open = |t: OwnTable| Arc::new(own::open(ctx, t, &roots));
         let tables = open(OwnTable::Tables);
         let _ = ctx.tables.set(tables.indexes[0].clone());
+        ctx.shared.set_roots(Box::new(roots::Recorded {
+            tables: tables.indexes[0].clone(),
+            ids: tables.indexes[1].clone(),
+        }));
         Ok(Arc::new(Catalog {
             codecs,
             databases: open(OwnTable::Databases),
@@ -206,6 +212,11 @@ impl Catalog {
         [&self.databases, &self.tables, &self.graveyard]
             .into_iter()
             .find(|t| t.def.id == id)
+    }
+
+    /// Whether an index of a table has pages, or entries where small indexes have theirs. Nobody changes them meanwhile.
+    pub fn has_anything(&self, def: &TableDef, index: &IndexDef) -> Result<bool> {
+        Ok(index.root != 0 || own::is_sharing(def) && self.ctx.shared.has(index.space)?)
     }
 
     /// Runs a read that sees what is committed now.

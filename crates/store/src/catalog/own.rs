@@ -1,7 +1,7 @@
 //! The catalog's own tables: definitions, keys and roots; and how table objects are made.
 
 use super::row::{self, TableRow};
-use super::{IndexDef, KeyCodec, TableDef, full_name};
+use super::{CATALOG_DATABASE, IndexDef, KeyCodec, TableDef, full_name};
 use crate::btree::Tree;
 use crate::error::{Error, Result};
 use crate::hash_index::KeyPart;
@@ -175,9 +175,24 @@ pub(super) fn open(ctx: &Arc<Context>, table: OwnTable, roots: &[PageNo; 4]) -> 
     }
 }
 
+/// Whether indexes of a table share a tree while they have no root: those of users' tables in the shared file.
+pub(super) fn is_sharing(def: &TableDef) -> bool {
+    let own = def.id < SpaceId::FIRST_USER || def.database == CATALOG_DATABASE;
+    def.file == FileId::SHARED && !own
+}
+
+/// The tree of an index of a table.
+pub(crate) fn tree_of(ctx: &Context, def: &TableDef, index: &IndexDef) -> Tree {
+    let space = ctx.pager.space(index.space, def.file);
+    let tree = Tree::new(&ctx.pager, space, index.root);
+    match is_sharing(def) {
+        true => tree.sharing(&ctx.shared, def.id),
+        false => tree,
+    }
+}
+
 fn open_index(ctx: &Context, def: &TableDef, number: usize, created: TrxId) -> Arc<Index> {
     let index = &def.indexes[number];
-    let space = ctx.pager.space(index.space, def.file);
     let part = if number == 0 {
         KeyPart::Whole
     } else {
@@ -185,7 +200,7 @@ fn open_index(ctx: &Context, def: &TableDef, number: usize, created: TrxId) -> A
     };
     Arc::new(Index {
         space: index.space,
-        tree: Tree::new(&ctx.pager, space, index.root).looked_up_by(part),
+        tree: tree_of(ctx, def, index).looked_up_by(part),
         unique: index.unique,
         created: AtomicU64::new(created),
         counts: ctx.rows.open(),

@@ -130,6 +130,14 @@ impl Fixed {
         }
         Ok((at, get_u32(value, at)))
     }
+    /// The same of the index that has this space; `None`: no index has.
+    pub fn root_of(&self, value: &[u8], space: SpaceId) -> Option<(usize, PageNo)> {
+        let count = usize::from(get_u16(value, self.0 + COUNT));
+        let mut spaces = (0..count).map(|n| self.0 + INDEXES + n * PER_INDEX);
+        let at =
+            spaces.find(|&at| at + PER_INDEX <= value.len() && get_u64(value, at) == space.0)?;
+        Some((at + 8, get_u32(value, at + 8)))
+    }
     /// Where the AUTO_INCREMENT counter is in the value.
     pub fn auto_increment_at(&self) -> usize {
         self.0 + AUTO

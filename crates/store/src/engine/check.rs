@@ -3,13 +3,14 @@
 //! The database should be at rest: changes meanwhile may show as problems that are none.
 
 use super::Inner;
-use crate::btree::Checked;
+use crate::btree::{Checked, Cursor, ScanEnd, owner_of};
 use crate::catalog::row::{Grave, TableRow, split_partition};
 use crate::error::{Error, Result};
 use crate::page::{PageNo, PageType};
 use crate::space::{FileId, SpaceId};
-use crate::table::Table;
+use crate::table::{Direction, Table};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -141,6 +142,7 @@ impl Inner {
             let name = format!("the grave of space {}", grave.space.0);
             f.know(grave.file, grave.space, grave.root, name, false);
         }
+        self.check_shared(&mut f)?;
         self.check_files(&mut f, &graves)?;
         Ok(f.problems)
     }
@@ -163,6 +165,56 @@ impl Inner {
                 ));
             }
         }
+        Ok(())
+    }
+
+    /// The tree that small indexes share is sound, and what is in it is that of indexes and graves without a root.
+    fn check_shared(&self, f: &mut Findings) -> Result<()> {
+        let Some(tree) = self.ctx.shared.tree() else {
+            return Ok(());
+        };
+        let found = tree.check();
+        for p in found.problems {
+            f.add(format!("the tree of small indexes: {p}"));
+        }
+        let (space, root) = (SpaceId::SHARED_TREE, tree.root());
+        f.pages.insert(space.0, found.leaves + found.inner_pages);
+        let mut cursor = Cursor::new(Bound::Unbounded, Direction::Forward);
+        let (mut last, mut wrong) = (None, Vec::new());
+        let spaces = f.known.entry(FileId::SHARED).or_default();
+        loop {
+            let end = cursor.scan(tree, &mut |key, _| {
+                let of = owner_of(key);
+                if last != Some(of) {
+                    last = Some(of);
+                    match of.map(|id| (id, spaces.get(&id.0))) {
+                        Some((_, Some(known))) if known.root == 0 => {}
+                        Some((_, Some(known))) => {
+                            wrong.push(format!("{} has a root and entries here", known.name));
+                        }
+                        Some((id, None)) => {
+                            let id = id.0;
+                            wrong.push(format!("it has entries of space {id}, which nobody knows"));
+                        }
+                        None => wrong.push("a key says nothing of an index".into()),
+                    }
+                }
+                ControlFlow::Continue(())
+            })?;
+            if end == ScanEnd::End {
+                break;
+            }
+        }
+        for what in wrong {
+            f.add(format!("the tree of small indexes: {what}"));
+        }
+        f.know(
+            FileId::SHARED,
+            space,
+            root,
+            "the tree of small indexes".into(),
+            true,
+        );
         Ok(())
     }
 

@@ -66,8 +66,13 @@ impl<'r> Aftermath<'r> {
 
     /// Digs graves for all that a table has; most tables of a test suite have nothing.
     pub fn dig(&mut self, catalog: &Catalog, txn: &mut Txn, def: &TableDef) -> Result<()> {
-        let rooted = def.indexes.iter().filter(|i| i.root != 0);
-        let spaces: Vec<(SpaceId, FileId)> = rooted.clone().map(|i| (i.space, def.file)).collect();
+        let mut rooted = Vec::new();
+        for index in &def.indexes {
+            if catalog.has_anything(def, index)? {
+                rooted.push(index);
+            }
+        }
+        let spaces: Vec<(SpaceId, FileId)> = rooted.iter().map(|i| (i.space, def.file)).collect();
         if !def.file.is_own() {
             for index in rooted {
                 self.add_grave(catalog, txn, grave_of(index, def))?;

@@ -1,7 +1,7 @@
 //! Empty tables that a statement fills in bulk: its rows are there with its commit, and have no undo, lock or log record each.
 //!
-//! Steps: (1) the table's metadata lock is made exclusive, if that takes next to no wait, and no index has a root: nothing was ever written to this
-//! incarnation; (2) each index gets a new space, which has a grave before its first page as an index has that is built from rows (`index`), or a new file
+//! Steps: (1) the table's metadata lock is made exclusive, if that takes next to no wait, and no index has a root or an entry: nothing was ever written to
+//! this incarnation, or nothing is left of it for anybody; (2) each index gets a new space, which has a grave before its first page as an index has that is built from rows (`index`), or a new file
 //! for all of them, with a grave of its own; (3) a [`Load`] fills these, with rows of the statement's transaction, which is unfinished;
 //! (4) that transaction puts the spaces into the table's row and removes the graves; (5) it commits. The table keeps its id, so counters, statistics and
 //! whatever else is known of it go on; its former spaces never had a page.
@@ -59,7 +59,7 @@ impl Engine {
         let inner = &*self.0;
         let unfit = table.is_temporary() || table.def.partitioned || inner.ctx.forced;
         let lock = match &table.mdl {
-            Some(lock) if !unfit && txn.id() == 0 && table.has_no_roots() => lock,
+            Some(lock) if !unfit && txn.id() == 0 && table.is_unwritten()? => lock,
             _ => return Ok(None),
         };
         let mdl = inner.sys.mdl();
@@ -83,15 +83,18 @@ impl Engine {
 }
 
 impl Inner {
-    /// The row of a table that is locked exclusively, if none of its indexes has a root.
+    /// The row of a table that is locked exclusively, if none of its indexes has a root or an entry.
     fn unwritten(&self, table: &Table) -> Result<Option<TableRow>> {
+        if !table.is_unwritten()? {
+            return Ok(None);
+        }
         let (database, name) = (&table.def.database, &table.def.name);
         let row = self
             .catalog
             .read(|txn| self.catalog.table(txn, database, name))?;
         Ok(row.filter(|row| {
             let same = row.def.id == table.def.id && row.version == table.version;
-            same && row.def.indexes.iter().all(|i| i.root == 0) && table.has_no_roots()
+            same && row.def.indexes.iter().all(|i| i.root == 0)
         }))
     }
 

@@ -2,8 +2,7 @@
 //! that a listing of all there are closes none that is in use.
 
 use super::{Engine, ddl};
-use crate::btree::Tree;
-use crate::catalog::full_name;
+use crate::catalog::{full_name, tree_of};
 use crate::error::Result;
 use crate::table::TableSize;
 use crate::txn::{MdlMode, Txn};
@@ -45,14 +44,16 @@ impl Engine {
             auto_increment: (row.auto_increment != 0).then_some(row.auto_increment),
             written: false,
         };
-        // A tree without a root has no page at all.
-        for (at, index) in def.indexes.iter().enumerate().filter(|(_, i)| i.root != 0) {
+        for (at, index) in def.indexes.iter().enumerate() {
+            let tree = tree_of(&inner.ctx, def, index);
+            if tree.is_unwritten()? {
+                continue;
+            }
             glance.written = true;
-            let space = inner.pager.space(index.space, def.file);
-            let (used, reserved) = inner.pager.space_room(&space)?;
-            glance.size.add_index(at, used, reserved);
+            let (used, reserved) = inner.pager.space_room(tree.space())?;
+            glance.size.add_tree(at, &tree, (used, reserved))?;
             if at == 0 {
-                glance.rows = Tree::new(&inner.pager, space, index.root).estimate_total()?;
+                glance.rows = tree.estimate_total()?;
             }
         }
         Ok(Some(glance))

@@ -63,7 +63,7 @@ pub(super) fn open(
         0 => (options.pool_bytes as u64 / 2).max(LOCK_BYTES_LEAST),
         bytes => bytes,
     });
-    let ctx = Context::new(pager.clone(), sys.clone(), force > 0);
+    let ctx = Context::new(pager.clone(), sys.clone(), force > 0)?;
     let table_bytes = match options.table_cache_bytes {
         0 => (options.pool_bytes / 8).max(TABLE_CACHE_BYTES_LEAST),
         bytes => bytes,

@@ -2,7 +2,7 @@
 //!
 //! A grave whose DDL is done is dug up: the space's extents are found by their owner in the allocation maps and freed in steps;
 //! its root page goes in the mini-transaction that removes the grave's row, so that neither is freed twice nor
-//! forgotten. A file is cut shorter step by step, then removed. Everything can be repeated after a crash. No page of the
+//! forgotten. The entries of an index that had no root are removed from the tree that it shares before. A file is cut shorter step by step, then removed. Everything can be repeated after a crash. No page of the
 //! dead space is read. The thread holds no lock that a statement waits for.
 //!
 //! What is free at the ends of the shared and the undo file goes back to the file system likewise, and at those of tablespaces' files that
@@ -396,6 +396,15 @@ impl Worker {
             self.pager.drop_space(&space);
             if !self.pager.free_extents(&space, pace)? {
                 return Ok(false);
+            }
+            if grave.file == FileId::SHARED && grave.root == 0 {
+                // If it was small it had a part of a page.
+                let graveyard = self.shared.graveyard.lock();
+                let bytes = self.catalog.ctx.shared.remove(grave.space)?;
+                drop(graveyard);
+                if bytes > 0 && pace.freed(bytes as u64).is_break() {
+                    return Ok(false);
+                }
             }
         }
         self.remove(&grave)?;

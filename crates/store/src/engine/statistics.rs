@@ -77,7 +77,8 @@ impl Table {
     pub fn index_pages(&self, index: usize) -> Result<u64> {
         let index = self.index(index)?;
         if index.tree.root() == 0 {
-            return Ok(0);
+            // It shares one.
+            return Ok(u64::from(!index.tree.is_unwritten()?));
         }
         // The root lies outside of the extents that the space owns.
         let (used, _) = self.ctx.pager.space_room(index.tree.space())?;

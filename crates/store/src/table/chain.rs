@@ -278,9 +278,6 @@ impl Table {
         let tree = &self.indexes[0].tree;
         let mut cursor = Cursor::new(Bound::Unbounded, Dir::Forward);
         let mut sum = Ok(0);
-        if tree.root() == 0 {
-            return sum;
-        }
         loop {
             let end = cursor.scan(tree, &mut |_, value| {
                 let chain = match RowHeader::read(value) {

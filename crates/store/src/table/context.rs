@@ -2,7 +2,7 @@
 
 use super::changes::{ChangedTables, Changes};
 use super::counts::{IndexCounts, RowCounters};
-use crate::btree::Tree;
+use crate::btree::{Shared, Tree};
 use crate::error::{Error, Result};
 use crate::pool::Pager;
 use crate::space::SpaceId;
@@ -18,6 +18,8 @@ pub(crate) struct Context {
     pub sys: Arc<TxnSystem>,
     /// The catalog's tree of tables, where roots and counters are recorded.
     pub tables: OnceLock<Arc<Index>>,
+    /// The tree that small indexes share.
+    pub shared: Arc<Shared>,
     /// Row operations.
     pub rows: Arc<RowCounters>,
     /// Tables that have changed much.
@@ -29,16 +31,18 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub fn new(pager: Arc<Pager>, sys: Arc<TxnSystem>, forced: bool) -> Arc<Context> {
-        Arc::new(Context {
+    pub fn new(pager: Arc<Pager>, sys: Arc<TxnSystem>, forced: bool) -> Result<Arc<Context>> {
+        let shared = Shared::open(&pager)?;
+        Ok(Arc::new(Context {
             pager,
+            shared,
             sys,
             tables: OnceLock::new(),
             rows: Arc::default(),
             changed: Arc::default(),
             forced,
             unlogged_chains: AtomicU64::new(0),
-        })
+        }))
     }
 }
 
@@ -147,9 +151,6 @@ impl Core {
 fn last_row_id(tree: &Tree) -> Result<u64> {
     use crate::btree::Dir;
     use std::ops::{Bound, ControlFlow};
-    if tree.root() == 0 {
-        return Ok(0);
-    }
     let mut last = Ok(0);
     let mut resume = Vec::new();
     tree.scan_leaf(

@@ -269,19 +269,31 @@ impl Table {
         self.corrupt(&format!("index {name} {what}"))
     }
 
-    /// Whether no index has a root: no row was ever written.
-    pub(crate) fn has_no_roots(&self) -> bool {
-        self.indexes.iter().all(|i| i.tree.root() == 0)
+    /// Whether no index has a root or entries: no row was ever written, or none is left that anybody can see.
+    pub(crate) fn is_unwritten(&self) -> Result<bool> {
+        for index in &self.indexes {
+            if !index.tree.is_unwritten()? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
-    /// Gives an index its root page if it has none: page and catalog row change in one mini-transaction, so a
+    /// Gives an index its root page if it has none and needs one for its first entry: page and catalog row change in one mini-transaction, so a
     /// crash leaves both or neither. Racing inserters meet at the catalog row's leaf.
     #[inline]
     pub(crate) fn ensure_root(&self, index: usize) -> Result<()> {
-        if self.indexes[index].tree.root() != 0 {
+        let tree = &self.indexes[index].tree;
+        if tree.root() != 0 || tree.is_sharing() {
             return Ok(());
         }
         self.make_root(index)
+    }
+
+    /// Gives an index its root page if it has none: for pages beside those of its tree.
+    pub(crate) fn give_root(&self, index: usize) -> Result<()> {
+        self.ensure_root(index)?;
+        self.indexes[index].tree.give_root()
     }
 
     #[cold]

@@ -570,9 +570,6 @@ pub(crate) fn visit_key(
     next: &mut Vec<u8>,
     mut f: impl FnMut(&[u8], SecValue),
 ) -> Result<()> {
-    if tree.root() == 0 {
-        return Ok(());
-    }
     let (mut first, mut damaged) = (true, false);
     loop {
         let mut visit = |entry: &[u8], value: &[u8]| {

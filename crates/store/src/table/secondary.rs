@@ -67,11 +67,12 @@ impl Table {
     /// Undoes what made an entry live.
     pub(super) fn take_back(&self, index: usize, entry: &[u8], trx: TrxId) -> Result<()> {
         let tree = &self.indexes[index].tree;
-        if tree.root() == 0 {
+        if !tree.may_have_entries() {
             return Ok(());
         }
         let seen_by_all = |id| self.ctx.sys.seen_by_all(id);
-        tree.edit(entry, SEC_VALUE, |leaf| {
+        // No state before is longer.
+        tree.edit(entry, 0, |leaf| {
             let Some(old) = read(leaf)? else {
                 return Ok(());
             };
@@ -104,7 +105,7 @@ impl Table {
         oldest: &ReadView,
     ) -> Result<()> {
         let tree = &self.indexes[index].tree;
-        if tree.root() == 0 {
+        if !tree.may_have_entries() {
             return Ok(());
         }
         tree.edit(entry, 0, |leaf| {

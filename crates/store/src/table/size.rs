@@ -1,10 +1,11 @@
 //! How much room a table takes, and samples of its keys, for those who describe tables.
 
 use super::Table;
+use crate::btree::Tree;
 use crate::error::Result;
 use crate::page::PAGE_SIZE;
 
-/// Room that a table's trees take, bytes. What allocation knows in memory: no page is read for it.
+/// Room that a table's trees take, bytes. What allocation knows in memory, so that no page is read for it but the one that a small index shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TableSize {
     /// Pages in use of the tree that holds the rows.
@@ -25,16 +26,26 @@ impl TableSize {
         }
     }
 
-    /// Adds an index whose tree has a root, beside it `used` pages in extents of its own, and `reserved` pages in these.
-    pub(crate) fn add_index(&mut self, index: usize, used: u64, reserved: u64) {
+    /// Adds an index. Its tree has, beside its root, `used` pages in extents of its own, and `reserved` pages in these; without a root it has
+    /// a part of a page that it shares, or nothing.
+    pub(crate) fn add_tree(
+        &mut self,
+        index: usize,
+        tree: &Tree,
+        (used, reserved): (u64, u64),
+    ) -> Result<()> {
         let page = PAGE_SIZE as u64;
         // The root lies outside of the extents that the space owns.
-        let used_bytes = (used + 1) * page;
+        let used_bytes = match tree.root() {
+            0 => tree.small_bytes()?,
+            _ => (used + 1) * page,
+        };
         match index {
             0 => self.data += used_bytes,
             _ => self.indexes += used_bytes,
         }
         self.free += reserved.saturating_sub(used) * page;
+        Ok(())
     }
 }
 
@@ -43,12 +54,8 @@ impl Table {
     pub fn size(&self) -> Result<TableSize> {
         let mut size = TableSize::default();
         for (at, index) in self.indexes.iter().enumerate() {
-            // A tree without a root has no page at all.
-            if index.tree.root() == 0 {
-                continue;
-            }
             let (used, reserved) = self.ctx.pager.space_room(index.tree.space())?;
-            size.add_index(at, used, reserved);
+            size.add_tree(at, &index.tree, (used, reserved))?;
         }
         Ok(size)
     }

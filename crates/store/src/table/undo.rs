@@ -272,7 +272,7 @@ impl Table {
                 key, keys, chain, ..
             } => {
                 self.purge_keys(*keys, oldest)?;
-                if clustered.tree.root() != 0 {
+                if clustered.tree.may_have_entries() {
                     clustered.tree.edit_known(key, 0, |leaf| {
                         let v = leaf.value();
                         if v.is_some_and(|v| marks(v) && names(v, trx, at)) {

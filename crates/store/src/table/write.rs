@@ -242,6 +242,8 @@ impl Table {
             return Ok(0);
         }
         let (head, tail) = row.split_at(INLINE_PREFIX);
+        // The chain is in the index's own space, and goes with it.
+        self.give_root(0)?;
         let space = self.indexes[0].tree.space();
         let chain = chain::write(&self.ctx, txn, self.def.id, space, tail)?;
         s.value.extend_from_slice(&chain.bytes());

@@ -119,7 +119,7 @@ impl Load {
     /// Begins to fill an empty table.
     pub(crate) fn start(table: &Arc<Table>, order: RowOrder, means: Means) -> Result<Load> {
         for index in 0..table.indexes.len() {
-            table.ensure_root(index)?;
+            table.give_root(index)?;
         }
         let tree = &table.indexes[0].tree;
         let direct = Direct::new(&table.ctx.pager, tree.space().file);
