@@ -662,7 +662,7 @@ fn tables_are_listed_unopened() {
         .filter(|r| !r.starts_with("plain1"))
         .collect();
     assert!(
-        rows.iter().any(|r| r.starts_with("counted|2|16384|0|0|10")),
+        rows.iter().any(|r| r.starts_with("counted|2|86|0|0|10")),
         "{rows:?}"
     );
     assert!(
@@ -677,7 +677,7 @@ fn tables_are_listed_unopened() {
     );
     assert!(
         rows.iter()
-            .any(|r| r.starts_with("plain3|2|16384|16384|0|NULL")),
+            .any(|r| r.starts_with("plain3|2|94|72|0|NULL")),
         "{rows:?}"
     );
 }

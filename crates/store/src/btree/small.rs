@@ -34,7 +34,7 @@ use std::sync::{Arc, OnceLock};
 /// Bytes of a space id before the keys of its index.
 pub(super) const PREFIX: usize = 8;
 /// An index with this much in a full leaf moves out, and one that is to get a longer entry.
-const QUARTER: usize = slotted::CAPACITY / 4;
+pub(super) const QUARTER: usize = slotted::CAPACITY / 4;
 /// What lies behind where keys ascend, at most.
 const NEAR_END: usize = slotted::CAPACITY / 16;
 
@@ -135,6 +135,15 @@ impl Shared {
         };
         let (leaf, _) = tree.find(&full_key(space, &[]))?;
         Ok(!entries_of(&leaf, space).is_empty())
+    }
+
+    /// Bytes that the entries of this space's index take in the tree.
+    pub fn bytes(&self, space: SpaceId) -> Result<u64> {
+        let Some(tree) = self.tree() else {
+            return Ok(0);
+        };
+        let (leaf, _) = tree.find(&full_key(space, &[]))?;
+        Ok(bytes_of(&leaf, entries_of(&leaf, space)) as u64)
     }
 
     /// Removes the entries of a dead index, which nobody uses any more; bytes that they took. Hold no latch.

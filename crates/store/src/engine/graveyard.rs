@@ -5,6 +5,7 @@ use crate::catalog::row::{self, Grave};
 use crate::error::Result;
 use crate::page::PAGE_SIZE;
 use crate::pool::EXTENT_BYTES;
+use crate::space::FileId;
 use std::time::{Duration, SystemTime};
 
 /// Graves read at a time.
@@ -107,7 +108,11 @@ impl Inner {
             return Ok((bytes, bytes / EXTENT_BYTES));
         }
         let extents = self.pager.space_extents(grave.space, grave.file)?;
-        let root = if grave.root == 0 { 0 } else { PAGE_SIZE as u64 };
+        let root = match grave.root {
+            0 if grave.file == FileId::SHARED => self.ctx.shared.bytes(grave.space)?,
+            0 => 0,
+            _ => PAGE_SIZE as u64,
+        };
         Ok((extents * EXTENT_BYTES + root, extents))
     }
 

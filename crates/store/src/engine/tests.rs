@@ -1,5 +1,7 @@
 //! What becomes of DDL and of what it leaves behind when a thread panics in the middle; a lock that comes at an awkward moment.
 
+mod small;
+
 use super::ddl::Dead;
 use super::*;
 use crate::catalog::KeyCodec;
