@@ -344,3 +344,98 @@ fn sessions_beside_moves() {
     db.check();
     db.crash().check();
 }
+
+/// Bulk fills, tables written anew and new indexes share pages as well if little comes of them, and have their own if not.
+#[test]
+fn what_is_built_small_shares_pages_too() {
+    for many in [false, true] {
+        let db = Db::new();
+        let e = db.engine.clone();
+        let mut s = db.session();
+        let count = if many { 400 } else { 8 };
+        let rows: Vec<Vec<u8>> = (0..count).map(|id| a_row(id, id % 5, 60)).collect();
+        let is_small = |t: &Table, index: usize| {
+            let size = t.size().unwrap();
+            [size.data, size.indexes][index] < Table::PAGE_BYTES
+        };
+        // A statement that fills an empty table.
+        s.create(table("filled", TWO));
+        let t = e.open_table_for_write(s.txn(), D, "filled").unwrap();
+        let (mut load, fill) = e.fill(s.txn(), &t, RowOrder::Any).unwrap().unwrap();
+        rows.iter().for_each(|row| load.add(row).unwrap());
+        let loaded = load.finish().map_err(|r| r.error).unwrap();
+        fill.publish(s.txn()).unwrap();
+        fill.commit(s.txn.take().unwrap(), loaded).unwrap();
+        drop(t);
+        // A table written anew takes the place of another.
+        s.create(table("new", TWO));
+        s.create(table("t", TWO));
+        let new = s.open("new");
+        let mut load = e.load(&s.owner, &new, RowOrder::Clustered).unwrap();
+        rows.iter().for_each(|row| load.add(row).unwrap());
+        load.finish().map_err(|r| r.error).unwrap();
+        s.commit();
+        drop(new);
+        let full = |n: &str| (D.to_string(), n.to_string());
+        let places = [(full("t"), full("old")), (full("new"), full("t"))];
+        e.place_table(&s.owner, &places).unwrap();
+        // An index of rows that are there.
+        let x = ("x".into(), true, vec![1, 0]);
+        e.create_index(&s.owner, D, "t", x, b"with x".to_vec())
+            .unwrap();
+        db.check();
+        drop(s);
+        let db = db.crash();
+        let mut s = db.session();
+        for (name, indexes) in [("filled", 2), ("t", 3)] {
+            let t = s.open(name);
+            assert_eq!(s.rows(&t, 0), rows);
+            (1..indexes).for_each(|index| assert_eq!(s.rows(&t, index).len(), rows.len()));
+            assert_eq!([is_small(&t, 0), is_small(&t, 1)], [!many; 2], "{name}");
+            s.insert(&t, &a_row(1000, 1, 60)).unwrap();
+            s.commit();
+        }
+        drop(s);
+        db.check();
+    }
+}
+
+/// What was built when the power went, or was given up, leaves nothing.
+#[test]
+fn what_was_not_finished_leaves_nothing() {
+    let db = Db::new();
+    let e = db.engine.clone();
+    let mut s = db.session();
+    s.create(table("t", TWO));
+    for end in 0..2 {
+        let t = e.open_table_for_write(s.txn(), D, "t").unwrap();
+        let (mut load, fill) = e.fill(s.txn(), &t, RowOrder::Any).unwrap().unwrap();
+        (0..5).for_each(|id| load.add(&a_row(id, 1, 10)).unwrap());
+        load.finish().map_err(|r| r.error).unwrap();
+        if end == 0 {
+            drop(fill);
+            s.rollback();
+            db.check();
+        } else {
+            fill.publish(s.txn()).unwrap();
+            // Durable with what others do, but not committed.
+            e.create_database(&e.owner(), "other", b"").unwrap();
+            std::mem::forget(fill);
+            std::mem::forget(s.txn.take());
+        }
+    }
+    drop((s, e));
+    let db = db.crash();
+    db.check();
+    let mut s = db.session();
+    let t = s.open("t");
+    assert!(s.rows(&t, 0).is_empty() && t.size().unwrap() == TableSize::default());
+    // A second index of the same values is not made.
+    (0..5).for_each(|id| s.insert(&t, &a_row(id, 1, 10)).unwrap());
+    s.commit();
+    drop(t);
+    let x = ("x".into(), true, vec![1]);
+    let made = db.engine.create_index(&s.owner, D, "t", x, Vec::new());
+    assert!(matches!(made, Err(Error::DuplicateRow { .. })), "{made:?}");
+    db.check();
+}

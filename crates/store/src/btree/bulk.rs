@@ -5,8 +5,9 @@
 //! tables, where that is no log.) The topmost page is the caller's to write, logged, when the rest is published. Until then nothing
 //! names the tree, so a build may be abandoned at any moment by dropping its space.
 
+use super::small::QUARTER;
 use super::split::set_link;
-use super::{CHILD, MAX_ENTRY, MAX_KEY, Tree, kind_of, separator};
+use super::{CHILD, MAX_ENTRY, MAX_KEY, Tree, kind_of, separator, used};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{PAGE_HEADER, PAGE_SIZE, PageNo, slotted};
@@ -65,6 +66,11 @@ fn new_page(level: u8) -> Page {
 pub struct Root(Page);
 
 impl Root {
+    /// Whether it is a leaf that holds as little as a small index does.
+    fn is_small(&self) -> bool {
+        slotted::level(&self.0[..]) == 0 && used(&self.0[..]) <= QUARTER
+    }
+
     /// The operation that writes it.
     pub fn image(&self) -> Op<'_> {
         Op::Image {
@@ -103,7 +109,12 @@ pub struct Bulk {
     held: Option<(Page, PageNo)>,
     /// Pages beside the tree that were logged instead.
     logged: usize,
+    /// What is to be done before the first page is taken.
+    before_pages: Option<BeforePages>,
 }
+
+/// What is to be done before the first page of a build is taken, so that the space is found if nothing comes of it.
+pub type BeforePages = Box<dyn FnOnce() -> Result<()> + Send>;
 
 struct Inner {
     page: Page,
@@ -129,9 +140,26 @@ impl Tree {
         }
     }
 
-    /// Writes the page that a build ends with over the root that the tree has, which is empty, and returns its number. Nobody else
-    /// knows the tree. Hold no latch.
-    pub fn fill_root(&self, page: Op<'_>) -> Result<PageNo> {
+    /// Makes what a build has come to the contents of the tree, which is empty; if it is little and the tree need not have a root, as entries that
+    /// are logged each. Nobody else knows the tree. Hold no latch.
+    pub fn fill(&self, built: &Root) -> Result<()> {
+        if self.root() == 0 && self.is_sharing() && built.is_small() {
+            let page = &built.0[..];
+            for slot in 0..slotted::count(page) {
+                let (key, value) = slotted::entry(page, slot);
+                self.edit(key, value.len(), |leaf| {
+                    leaf.insert(value);
+                    Ok(())
+                })?;
+            }
+            return Ok(());
+        }
+        self.give_root()?;
+        self.fill_root(built.image())
+    }
+
+    /// Writes the page that a build ends with over the root that the tree has, which is empty.
+    fn fill_root(&self, page: Op<'_>) -> Result<()> {
         let root = self.root();
         loop {
             let _pin = self.pager.pin(&self.space, root)?;
@@ -141,7 +169,7 @@ impl Tree {
             };
             mtr.apply(h, page);
             mtr.commit();
-            return Ok(root);
+            return Ok(());
         }
     }
 }
@@ -162,6 +190,20 @@ impl Bulk {
             pages: None,
             held: None,
             logged: 0,
+            before_pages: None,
+        }
+    }
+
+    /// Has `f` done before the first page is taken.
+    pub fn before_pages(mut self, f: BeforePages) -> Bulk {
+        self.before_pages = Some(f);
+        self
+    }
+
+    fn take_pages(&mut self) -> Result<()> {
+        match self.before_pages.take() {
+            Some(f) => f(),
+            None => Ok(()),
         }
     }
 
@@ -174,12 +216,13 @@ impl Bulk {
     }
 
     /// Where to write this many pages that the tree's records refer to; `None`: through pool and log, as there are few so far.
-    pub fn beside(&mut self, pages: usize) -> Option<&mut DirectPages> {
+    pub fn beside(&mut self, pages: usize) -> Result<Option<&mut DirectPages>> {
+        self.take_pages()?;
         self.logged += pages;
         if self.pages.is_none() && self.logged > LEAVES_PER_MTR {
             self.go_direct();
         }
-        self.pages.as_mut()
+        Ok(self.pages.as_mut())
     }
 
     fn go_direct(&mut self) {
@@ -227,6 +270,7 @@ impl Bulk {
     }
 
     fn write_leaves(&mut self) -> Result<()> {
+        self.take_pages()?;
         if self.pages.is_some() {
             return self.put_leaves();
         }

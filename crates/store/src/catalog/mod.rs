@@ -185,16 +185,18 @@ impl Catalog {
         let roots = own::roots(&ctx.pager)?;
         let open = |t: OwnTable| Arc::new(own::open(ctx, t, &roots));
         let tables = open(OwnTable::Tables);
+        let graveyard = open(OwnTable::Graveyard);
         let _ = ctx.tables.set(tables.indexes[0].clone());
         ctx.shared.set_roots(Box::new(roots::Recorded {
             tables: tables.indexes[0].clone(),
             ids: tables.indexes[1].clone(),
+            graves: graveyard.indexes[0].clone(),
         }));
         Ok(Arc::new(Catalog {
             codecs,
             databases: open(OwnTable::Databases),
             tables,
-            graveyard: open(OwnTable::Graveyard),
+            graveyard,
             statistics: OnceLock::new(),
             references: OnceLock::new(),
             tablespaces: OnceLock::new(),

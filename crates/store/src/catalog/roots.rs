@@ -1,9 +1,9 @@
-//! Where it is recorded which root an index has: in its table's row.
+//! Where it is recorded which root an index has: in its table's row, or in its grave while it is being built.
 
-use super::row::Fixed;
+use super::row::{Fixed, grave_root_at};
 use crate::btree::{MakeRoot, Missing, Roots};
 use crate::error::{Error, Result};
-use crate::page::PageNo;
+use crate::page::{PageNo, get_u32};
 use crate::space::Space;
 use crate::table::{Index, visit_key};
 use std::sync::Arc;
@@ -14,6 +14,8 @@ pub(super) struct Recorded {
     pub tables: Arc<Index>,
     /// By id.
     pub ids: Arc<Index>,
+    /// The graveyard.
+    pub graves: Arc<Index>,
 }
 
 impl Roots for Recorded {
@@ -27,6 +29,9 @@ impl Roots for Recorded {
             if let Some(made) = self.in_row(&key, table, space, make)? {
                 return Ok(made);
             }
+        }
+        if let Some(made) = self.in_grave(space, make)? {
+            return Ok(made);
         }
         let id = space.id.0;
         Err(Error::Corrupt(format!(
@@ -47,6 +52,30 @@ impl Recorded {
             }
         })?;
         Ok(keys)
+    }
+
+    /// [`Roots::record`] in the space's grave; `None` if it has none.
+    fn in_grave(
+        &self,
+        space: &Arc<Space>,
+        make: &mut MakeRoot<'_>,
+    ) -> Result<Option<std::result::Result<PageNo, Missing>>> {
+        let key = space.id.0.to_be_bytes();
+        self.graves.tree.edit_allocating(&key, 0, space, |leaf| {
+            let Some(value) = leaf.value() else {
+                return Ok(None);
+            };
+            let at = grave_root_at(Some(value))?;
+            match get_u32(value, at) {
+                0 => {}
+                there => return Ok(Some(Ok(there))),
+            }
+            let made = make(leaf.mtr())?;
+            if let Ok(root) = &made {
+                leaf.patch(at, &root.to_le_bytes());
+            }
+            Ok(Some(made))
+        })
     }
 
     /// [`Roots::record`] in the row with this key; `None` if it is not one of the table that has the space.

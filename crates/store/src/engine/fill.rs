@@ -121,7 +121,7 @@ impl Inner {
         for _ in &graves {
             aftermath.building();
         }
-        let mut fill = TableFill {
+        let fill = TableFill {
             inner: self,
             made: self.catalog.prospective(row, table),
             graves,
@@ -135,14 +135,18 @@ impl Inner {
 }
 
 impl TableFill<'_> {
-    /// Gives each index its root, together with the note of it in its grave. A file's grave says nothing of roots.
-    fn make_roots(&mut self, own_file: bool) -> Result<()> {
+    /// Gives each index its root, together with the note of it in its grave. A file's grave says nothing of roots; indexes that may be small get theirs
+    /// when they need it.
+    fn make_roots(&self, own_file: bool) -> Result<()> {
         let empty = Op::Init {
             kind: PageType::Leaf,
             level: 0,
         };
-        for (n, index) in self.made.indexes.iter().enumerate() {
+        for index in &self.made.indexes {
             let (tree, space) = (&index.tree, index.tree.space());
+            if tree.is_sharing() {
+                continue;
+            }
             let root = match own_file {
                 true => {
                     let mut mtr = self.inner.pager.mtr_in(space, 1)?;
@@ -152,9 +156,6 @@ impl TableFill<'_> {
                 }
                 false => self.inner.write_root(space, index.space, empty)?,
             };
-            if !own_file {
-                self.graves[n].root = root;
-            }
             tree.set_root(root);
         }
         Ok(())
@@ -173,9 +174,13 @@ impl TableFill<'_> {
 
     fn replace_row(&self, txn: &mut Txn) -> Result<()> {
         let (inner, made) = (self.inner, &self.made);
-        for grave in &self.graves {
+        for (grave, index) in self.graves.iter().zip(&made.indexes) {
             let key = grave.space.0.to_be_bytes();
-            let bytes = row::encode_grave(grave);
+            let mut grave = grave.clone();
+            if !grave.whole_file {
+                grave.root = index.tree.root();
+            }
+            let bytes = row::encode_grave(&grave);
             inner.catalog.graveyard.delete(txn, &key, &bytes)?;
         }
         // Only now, for the AUTO_INCREMENT counter in the row has changed meanwhile.

@@ -7,9 +7,9 @@
 use super::Inner;
 use super::ddl::{Aftermath, Dead, grave_of};
 use super::online::{Beside, Online, Settler};
-use crate::btree::{Bulk, Root, Tree};
+use crate::btree::{Bulk, Root};
 use crate::catalog::row::{self, Grave};
-use crate::catalog::{IndexDef, KeyCodec, TableDef};
+use crate::catalog::{IndexDef, KeyCodec, TableDef, tree_of};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{PageNo, PageType};
@@ -124,16 +124,23 @@ impl Inner {
             progress.enter(DdlStage::Flush);
             direct.publish()?;
         }
-        let empty = Op::Init {
-            kind: PageType::Leaf,
-            level: 0,
-        };
-        let page = root.as_ref().map_or(empty, Root::image);
-        grave.root = self.write_root(&space, index.space, page)?;
-        let tree = Tree::new(&self.pager, space.clone(), grave.root).looked_up_by(SEC_KEY_PART);
+        let tree = tree_of(&self.ctx, def, index).looked_up_by(SEC_KEY_PART);
+        match &root {
+            Some(root) if tree.is_sharing() => tree.fill(root)?,
+            None if tree.is_sharing() => {}
+            root => {
+                let empty = Op::Init {
+                    kind: PageType::Leaf,
+                    level: 0,
+                };
+                let page = root.as_ref().map_or(empty, Root::image);
+                tree.set_root(self.write_root(&space, index.space, page)?);
+            }
+        }
         let settler = Settler::new(&online, &tree, index.unique);
         progress.enter(DdlStage::LogApplyIndex);
         self.catch_up(txn, settler, at)?;
+        grave.root = tree.root();
         Ok(grave)
     }
 

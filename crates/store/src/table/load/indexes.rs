@@ -4,8 +4,8 @@
 //! Rows go to the threads in batches, a few of which may wait; so memory is bounded whoever is slower. A thread that fails
 //! takes no more, and whoever gives rows out asks it why. Roots are not written: that is for the load to do, when all is durable.
 
-use super::{Means, Table};
-use crate::btree::{Bulk, Root};
+use super::{Means, Table, bulk_of};
+use crate::btree::Root;
 use crate::error::{Error, Result};
 use crate::pool::Direct;
 use crate::sort::Sorter;
@@ -174,7 +174,7 @@ impl Drop for Indexes {
 
 /// What a thread does.
 fn run(
-    (table, direct): (&Table, &Arc<Direct>),
+    (table, direct): (&Arc<Table>, &Arc<Direct>),
     means: &Means,
     indexes: &[usize],
     batches: &Receiver<Arc<Batch>>,
@@ -209,7 +209,7 @@ fn run(
 }
 
 fn build(
-    table: &Table,
+    table: &Arc<Table>,
     direct: &Arc<Direct>,
     means: &Means,
     index: usize,
@@ -219,11 +219,9 @@ fn build(
     progress.enter(DdlStage::MergeSort);
     let sorted = sorter.finish(&|| means.go_on()).map_err(|e| (e, None))?;
     progress.enter(DdlStage::Insert);
-    let tree = &table.indexes[index].tree;
     let unique = table.indexes[index].unique;
     let mut entries = Entries::new(sorted, index, unique, &means.owner).of(means.trx);
-    let space = tree.space();
-    let mut bulk = Bulk::new(&table.ctx.pager, space, Some(direct));
+    let mut bulk = bulk_of(table, index, direct);
     let built = bulk.add_all(&mut entries).and_then(|()| bulk.finish());
     built.map_err(|e| (e, entries.duplicate()))
 }

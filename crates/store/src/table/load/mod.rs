@@ -1,9 +1,9 @@
 //! Filling an empty table that nobody else knows, in bulk: how a table is written anew.
 //!
-//! Steps: (1) every index has its root, empty, in the table's catalog row; (2) rows come one after the other: those in the order of the
+//! Steps: (1) every index has its root, empty, in the table's catalog row, or gets it before its first other page if it may be small; (2) rows come one after the other: those in the order of the
 //! clustered key go straight into pages packed in memory, others are sorted first; the keys of the secondary indexes are sorted
 //! beside, by threads of their own; (3) each tree is packed bottom-up, but for its topmost page; (4) all of that, which went past the pool and the log
-//! ([`Direct`], which has the invariants), is synced, once, and published; (5) the topmost pages are written, logged, over the empty roots.
+//! ([`Direct`], which has the invariants), is synced, once, and published; (5) the topmost pages are written, logged, over the empty roots, or what is in them goes where small indexes have their entries.
 //!
 //! **Failure.** Up to its last page a tree has no rows for whoever reads it. Pages that were written past the log are given back when a load is dropped
 //! before (4), and are free after a crash; from then on they belong to their space: to drop the table, as
@@ -119,7 +119,7 @@ impl Load {
     /// Begins to fill an empty table.
     pub(crate) fn start(table: &Arc<Table>, order: RowOrder, means: Means) -> Result<Load> {
         for index in 0..table.indexes.len() {
-            table.give_root(index)?;
+            table.ensure_root(index)?;
         }
         let tree = &table.indexes[0].tree;
         let direct = Direct::new(&table.ctx.pager, tree.space().file);
@@ -127,10 +127,7 @@ impl Load {
             RowOrder::Any if !table.def.hidden_row_id => {
                 Clustered::Sorter(means.sorter(table.indexes.len()))
             }
-            _ => Clustered::Pages(
-                Bulk::new(&table.ctx.pager, tree.space(), Some(&direct)),
-                Vec::new(),
-            ),
+            _ => Clustered::Pages(bulk_of(table, 0, &direct), Vec::new()),
         };
         Ok(Load {
             table: table.clone(),
@@ -229,21 +226,28 @@ fn publish(table: &Table, direct: &Direct, roots: &[(usize, Option<Root>)]) -> R
     direct.publish()?;
     for (index, root) in roots {
         if let Some(root) = root {
-            table.indexes[*index].tree.fill_root(root.image())?;
+            table.indexes[*index].tree.fill(root)?;
         }
     }
     Ok(())
 }
 
+/// The build of an index's tree. The index has a root before it has other pages: one that turns out to be small needs neither.
+fn bulk_of(table: &Arc<Table>, index: usize, direct: &Arc<Direct>) -> Bulk {
+    let space = table.indexes[index].tree.space();
+    let bulk = Bulk::new(&table.ctx.pager, space, Some(direct));
+    let table = table.clone();
+    bulk.before_pages(Box::new(move || table.give_root(index)))
+}
+
 /// Packs rows that were sorted.
 fn sorted(
-    table: &Table,
+    table: &Arc<Table>,
     direct: &Arc<Direct>,
     sorter: Sorter,
     means: &Means,
 ) -> std::result::Result<Bulk, Refused> {
-    let space = table.indexes[0].tree.space();
-    let mut bulk = Bulk::new(&table.ctx.pager, space, Some(direct));
+    let mut bulk = bulk_of(table, 0, direct);
     let mut sorted = sorter.finish(&|| means.go_on())?;
     let (mut last, mut new) = (Vec::new(), Vec::new());
     let mut rows = 0u64;
@@ -287,7 +291,7 @@ fn value(
         return Ok(());
     }
     let (head, tail) = row.split_at(INLINE_PREFIX);
-    let chain = match bulk.beside(chain::pages(tail.len() as u32) as usize) {
+    let chain = match bulk.beside(chain::pages(tail.len() as u32) as usize)? {
         Some(pages) => chain::write_direct(&table.ctx, pages, tail)?,
         None => chain::write_alone(&table.ctx, table.indexes[0].tree.space(), tail)?,
     };
