@@ -2,7 +2,7 @@
 //! `cargo bench -p millpond-store --bench rows [rows]`. The table is sysbench's: id, k, c and pad in 190 bytes,
 //! an index on k.
 
-use millpond_store::engine::NewTable;
+use millpond_store::engine::{NewTable, Place};
 use millpond_store::io::RealStorage;
 use millpond_store::log::FlushAtCommit;
 use millpond_store::*;
@@ -83,9 +83,13 @@ const LOCK: ReadMode = ReadMode::Locking(LockMode::Exclusive, WaitPolicy::Wait);
 
 impl Session {
     fn new(engine: &Engine) -> Session {
+        Session::of(engine, "t")
+    }
+
+    fn of(engine: &Engine, table: &str) -> Session {
         let owner = engine.owner();
         let mut txn = engine.begin(&owner, Isolation::RepeatableRead);
-        let table = engine.open_table(&mut txn, "b", "t").unwrap();
+        let table = engine.open_table(&mut txn, "b", table).unwrap();
         engine.commit(txn).unwrap();
         Session {
             engine: engine.clone(),
@@ -207,6 +211,63 @@ fn writes(s: &mut Session, rows: u32) {
     });
 }
 
+/// Tables of ten rows, beside a thousand others: on a page that they share, and with pages of their own.
+fn little(engine: &Engine) {
+    engine.set_flush_at_commit(FlushAtCommit::EverySecond);
+    let owner = engine.owner();
+    for (own_file, how) in [(false, "shared"), (true, "own root")] {
+        let beside = if own_file { 0 } else { 1000 };
+        for n in 0..=beside {
+            let mut table = new_table(format!("little{own_file}{n}"));
+            table.place = Some(Place::file_per_table(own_file));
+            engine.create_table(&owner, table).unwrap();
+            Session::of(engine, &format!("little{own_file}{n}")).run(|t, txn, _, _| {
+                (0..10).for_each(|id| t.insert(txn, &row(id, id)).unwrap());
+            });
+        }
+        let mut s = Session::of(engine, &format!("little{own_file}{}", beside / 2));
+        s.run(|t, txn, key, row| {
+            measure(&format!("ten rows, {how}: get"), 10, 1_000_000, |id| {
+                let mode = ReadMode::Consistent;
+                assert!(t.get(txn, 0, &id.to_be_bytes(), mode, key, row).unwrap());
+            });
+            measure(
+                &format!("ten rows, {how}: all of them"),
+                10,
+                200_000,
+                |_| {
+                    let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
+                    let range = KeyRange {
+                        lower: Bound::Unbounded,
+                        upper: Bound::Unbounded,
+                    };
+                    let mut scan = t.scan(txn, 0, range, dir, mode, Fetch::Row).unwrap();
+                    while scan.next(txn).unwrap().is_some() {}
+                },
+            );
+        });
+        measure(&format!("ten rows, {how}: update"), 10, 100_000, |id| {
+            s.change(id, |new| {
+                new[100..108].copy_from_slice(&id.to_ne_bytes().repeat(2))
+            });
+        });
+        let mut next = 10;
+        measure(
+            &format!("ten rows, {how}: insert and delete"),
+            10,
+            30_000,
+            |k| {
+                next += 1;
+                s.run(|t, txn, _, _| t.insert(txn, &row(next, k)).unwrap());
+                s.run(|t, txn, key, old| {
+                    assert!(t.get(txn, 0, &next.to_be_bytes(), LOCK, key, old).unwrap());
+                    t.delete(txn, key, old).unwrap();
+                });
+            },
+        );
+    }
+}
+
 /// Durable work by several threads, in wall time.
 fn durable(
     engine: &Engine,
@@ -264,6 +325,7 @@ fn main() {
     let owner = engine.owner();
     engine.create_database(&owner, "b", b"").unwrap();
     engine.create_table(&owner, new_table("t".into())).unwrap();
+    little(&engine);
     let mut s = Session::new(&engine);
     let start = now();
     for from in (0..rows).step_by(1000) {

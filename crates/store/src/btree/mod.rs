@@ -85,7 +85,7 @@ pub struct Tree {
     pager: Arc<Pager>,
     space: Arc<Space>,
     root: AtomicU32,
-    /// Frame that held the root last.
+    /// Frame that held the root last; while there is none, the leaf where a small index was last.
     root_frame: AtomicU32,
     /// Frames that held the pages below it last, in a tree of two levels and in a higher one.
     frames: [OnceLock<FrameCache>; 2],

@@ -22,13 +22,15 @@ use super::scan::{Dir, ScanEnd, Visit};
 use super::split::{Items, Order, Plan};
 use super::{Checked, MAX_KEY, Tree};
 use crate::error::{Error, Result};
+use crate::hash_index::Guess;
 use crate::log::op::Op;
 use crate::page::{PageNo, PageType, slotted};
-use crate::pool::{Mtr, PageRead, Pager};
+use crate::pool::{FrameHint, Mtr, PageH, PageRead, Pager};
 use crate::space::{AllocKind, FileId, Space, SpaceId};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 use std::ops::{Bound, ControlFlow, Range};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 /// Bytes of a space id before the keys of its index.
@@ -189,6 +191,20 @@ fn bytes_of(leaf: &[u8], slots: Range<u16>) -> usize {
     slots.map(|slot| slotted::footprint(leaf, slot)).sum()
 }
 
+/// Where a key of the shared tree is or belongs in a leaf of it, if that can be told without a descent: there are keys on both sides, or one of
+/// its index, of which all are in one leaf.
+fn place_in(leaf: &[u8], full: &[u8]) -> Option<Found> {
+    let count = slotted::count(leaf);
+    let of_index = |slot: u16| slotted::key(leaf, slot).get(..PREFIX) == full.get(..PREFIX);
+    let found = slotted::search(leaf, full);
+    let here = match found {
+        Ok(_) => true,
+        Err(0) => count > 0 && of_index(0),
+        Err(slot) => slot < count || of_index(slot - 1),
+    };
+    here.then_some(found)
+}
+
 /// Where an index is that had no root when it was asked.
 pub(super) enum At<P> {
     /// It has one by now.
@@ -298,6 +314,43 @@ impl Tree {
         Ok(self.root() != 0)
     }
 
+    /// The frame of the leaf where it was last, which may hold anything by now. Once there is a root it is the root's.
+    fn last_frame(&self) -> Option<Guess> {
+        let frame = self.root_frame.load(Ordering::Relaxed);
+        (frame != u32::MAX).then_some(Guess {
+            frame,
+            slot: 0,
+            offset: 0,
+        })
+    }
+
+    fn remember(&self, leaf: FrameHint) {
+        if self.root_frame.load(Ordering::Relaxed) != leaf.to_bits() {
+            self.root_frame.store(leaf.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    /// The leaf of the shared tree where it was last, if a key is or belongs there. Hold no latch.
+    fn leaf_again<'t>(&self, shared: &'t Tree, full: &[u8]) -> Option<(PageRead<'t>, Found)> {
+        let leaf = shared
+            .pager
+            .try_fetch_guess(self.last_frame()?, &shared.space)?;
+        let found = place_in(&leaf, full)?;
+        Some((leaf, found))
+    }
+
+    /// The same under an exclusive latch.
+    fn latch_again(&self, shared: &Tree, mtr: &mut Mtr<'_>, full: &[u8]) -> Option<(PageH, Found)> {
+        let leaf = mtr.try_latch_guess(self.last_frame()?, &shared.space)?;
+        match place_in(mtr.page(leaf), full) {
+            Some(found) => Some((leaf, found)),
+            None => {
+                mtr.release(leaf);
+                None
+            }
+        }
+    }
+
     /// [`Tree::get_with_hint`] of an index that had no root.
     #[inline(never)]
     pub(super) fn get_small<R>(
@@ -316,11 +369,15 @@ impl Tree {
                 _ => self.get_with_hint(key, f),
             };
         }
-        let (leaf, found) = shared.find(&full)?;
+        let (leaf, found) = match self.leaf_again(shared, &full) {
+            Some(place) => place,
+            None => shared.find(&full)?,
+        };
         if self.left_shared()? {
             drop(leaf);
             return self.get_with_hint(key, f);
         }
+        self.remember(leaf.hint());
         let value = found.ok().map(|slot| f(slotted::value(&leaf, slot)));
         Ok((value, Some(LeafHint::of(&leaf))))
     }
@@ -332,10 +389,14 @@ impl Tree {
             return Ok(At::Nowhere);
         };
         let prefix = self.space.id.0.to_be_bytes();
-        let leaf = shared.leaf(|page| slotted::search_child(page, &prefix))?;
+        let leaf = match self.leaf_again(shared, &prefix) {
+            Some((leaf, _)) => leaf,
+            None => shared.leaf(|page| slotted::search_child(page, &prefix))?,
+        };
         if self.left_shared()? {
             return Ok(At::Own);
         }
+        self.remember(leaf.hint());
         let all = entries_of(&leaf, self.space.id);
         let slots = match from {
             Bound::Unbounded => all,
@@ -417,9 +478,10 @@ impl Tree {
         let mut resident = Resident::new(shared);
         loop {
             let mut mtr = self.pager.mtr_in(&shared.space, 0)?;
-            let hinted = hint
-                .take()
-                .and_then(|hint| shared.try_hinted(&mut mtr, hint, &full, need));
+            let hinted = match hint.take() {
+                Some(hint) => shared.try_hinted(&mut mtr, hint, &full, need),
+                None => self.latch_again(shared, &mut mtr, &full),
+            };
             let (leaf, found) = match hinted {
                 Some(place) => place,
                 None => match shared.try_latch_leaf(&mut mtr, &full)? {
@@ -446,6 +508,7 @@ impl Tree {
                 self.give_root()?;
                 return self.edit(key, need, f);
             }
+            self.remember(mtr.hint(leaf));
             let place = EditPlace { mtr, leaf, found };
             return shared.edit_place(place, &full, f);
         }
