@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::space::{FileId, SpaceId};
 use crate::table::{ReadMode, Table};
 use crate::txn::{Isolation, LockMode, MdlMode, Owner, TrxId, Txn, WaitPolicy};
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -66,12 +67,8 @@ impl<'r> Aftermath<'r> {
 
     /// Digs graves for all that a table has; most tables of a test suite have nothing.
     pub fn dig(&mut self, catalog: &Catalog, txn: &mut Txn, def: &TableDef) -> Result<()> {
-        let mut rooted = Vec::new();
-        for index in &def.indexes {
-            if catalog.has_anything(def, index)? {
-                rooted.push(index);
-            }
-        }
+        let rooted = def.indexes.iter().filter(|i| catalog.has_anything(def, i));
+        let rooted: SmallVec<[&IndexDef; 4]> = rooted.collect();
         let spaces: Vec<(SpaceId, FileId)> = rooted.iter().map(|i| (i.space, def.file)).collect();
         if !def.file.is_own() {
             for index in rooted {

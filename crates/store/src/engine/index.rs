@@ -52,7 +52,7 @@ impl Inner {
                 .read(|t| self.catalog.table(t, database, name))?;
             let mut def = row.ok_or_else(|| self.catalog.missing(database, name))?.def;
             let mut grave = None;
-            if self.catalog.has_anything(&def, &def.indexes[0])? {
+            if self.catalog.has_anything(&def, &def.indexes[0]) {
                 (def.body, def.indexes) = (body.clone(), with(def.indexes, &index));
                 let built = self.build(txn, &def, beside, after)?;
                 index.root = built.root;
@@ -244,7 +244,7 @@ impl Inner {
             new.created.remove(at);
             let dead = new.def.indexes.remove(at);
             self.replace(txn, &found, &new, after)?;
-            if self.catalog.has_anything(def, &dead)? {
+            if self.catalog.has_anything(def, &dead) {
                 after.add_grave(&self.catalog, txn, grave_of(&dead, def))?;
                 after.dead.push(Dead {
                     table: def.id,
