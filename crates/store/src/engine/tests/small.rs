@@ -173,3 +173,52 @@ fn a_database_without_a_shared_tree() {
         );
     }
 }
+
+/// The power goes between a drop and the removal of what was small, or between that and the end of the grave.
+#[test]
+fn a_crash_while_entries_of_the_dead_are_removed() {
+    for removed in [false, true] {
+        let disk = SimStorage::new();
+        let open = || {
+            disk.kill();
+            Engine::open(Arc::new(disk.clone()), options(), Arc::new(Whole)).unwrap()
+        };
+        let engine = open();
+        let owner = engine.owner();
+        engine.create_database(&owner, "d", b"").unwrap();
+        for name in ["t", "u"] {
+            engine.create_table(&owner, new_table(name, false)).unwrap();
+            insert(&engine, name, b"a row");
+        }
+        let inner = &engine.0;
+        let space = inner.catalog.open_table("d", "t").unwrap().indexes[0].space;
+        let mut held = inner.reclaimer.hold();
+        held.add(space);
+        engine
+            .drop_tables(&owner, &[("d".into(), "t".into())])
+            .unwrap();
+        // The drop's own hold has ended; ours has not.
+        held.add(space);
+        let shared = &inner.ctx.shared;
+        if removed {
+            shared.remove(space).unwrap();
+            assert!(!shared.has(space).unwrap());
+        }
+        inner
+            .pager
+            .log()
+            .sync_to(inner.pager.log().end_lsn())
+            .unwrap();
+        assert_eq!(problems(&engine), "");
+        drop(held);
+        drop(owner);
+        drop(engine);
+
+        let engine = open();
+        wait_until(|| counter(&engine, "Millpond_graveyard_spaces") == 0);
+        assert!(!engine.0.ctx.shared.has(space).unwrap());
+        assert_eq!(problems(&engine), "");
+        let u = engine.0.catalog.open_table("d", "u").unwrap();
+        assert_eq!(u.estimate_rows(), 1);
+    }
+}
