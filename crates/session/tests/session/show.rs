@@ -676,8 +676,7 @@ fn tables_are_listed_unopened() {
         "{rows:?}"
     );
     assert!(
-        rows.iter()
-            .any(|r| r.starts_with("plain3|2|94|72|0|NULL")),
+        rows.iter().any(|r| r.starts_with("plain3|2|94|72|0|NULL")),
         "{rows:?}"
     );
 }

@@ -99,6 +99,15 @@ impl Codes {
         }
     }
 
+    /// The code of a weight, if it is one byte; else 0.
+    fn single(&self, w: u16) -> u8 {
+        let lead = self.lead[usize::from(w)];
+        match self.lengths[usize::from(lead)] {
+            1 => lead,
+            _ => 0,
+        }
+    }
+
     #[inline]
     fn put(&self, w: u16, out: &mut Vec<u8>) {
         let lead = self.lead[usize::from(w)];
@@ -124,7 +133,7 @@ pub fn sort_key(rules: Rules, s: &[u8], ends: bool, out: &mut Vec<u8>) {
     }
     out.reserve(s.len() + 1);
     loop {
-        weights.at_plain(|w| codes.put(w, out));
+        weights.put_plain(codes, out);
         match weights.next() {
             Some(w) => codes.put(w, out),
             None => break,
@@ -256,18 +265,37 @@ fn padded_len(version: Version, codes: &Codes, key: &[u8], flip: u8) -> Option<u
 }
 
 impl Weights<'_> {
-    /// Goes past the characters ahead that have one weight each, whatever follows them, as far as no weight of the last one is still to come.
+    /// Writes the codes of the characters ahead that have one weight each and a code of one byte, whatever follows them, as far as no weight of
+    /// the last one is still to come.
     #[inline]
-    fn at_plain(&mut self, mut take: impl FnMut(u16)) {
+    fn put_plain(&mut self, codes: &Codes, out: &mut Vec<u8>) {
+        const BLOCK: usize = 16;
         if !matches!(self.pending, super::Pending::Nothing) {
             return;
         }
+        let plain = self.tables.ascii_codes(|w| codes.single(w));
         // What goes on might make the last character part of a contraction.
         let end = self.s.len() - usize::from(self.goes_on && !self.s.is_empty());
+        // Whole blocks have no branch per byte: a code 0 shows what is not plain.
+        let block = |at: usize| self.s.get(at..end)?.first_chunk::<BLOCK>();
+        while let Some(block) = block(self.at) {
+            let after = self.s.get(self.at + BLOCK).copied().unwrap_or(0);
+            let all = block.iter().fold(after, |all, b| all | b);
+            let coded = block.map(|b| plain[usize::from(b & 0x7f)]);
+            if !all.is_ascii() || coded.contains(&0) {
+                break;
+            }
+            out.extend_from_slice(&coded);
+            self.at += BLOCK;
+        }
         while self.at < end {
-            match self.tables.plain_weight(self.s, self.at) {
-                Some(w) => take(w),
-                None => return,
+            let (b, next) = (self.s[self.at], self.s.get(self.at + 1));
+            if !b.is_ascii() || next.is_some_and(|next| !next.is_ascii()) {
+                return;
+            }
+            match plain[usize::from(b)] {
+                0 => return,
+                code => out.push(code),
             }
             self.at += 1;
         }

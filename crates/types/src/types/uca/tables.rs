@@ -1,6 +1,7 @@
 //! One level's weights of all characters, and of the sequences that have weights of their own (contractions).
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::super::collation::next_char;
 
@@ -35,6 +36,8 @@ pub(super) struct Tables {
     own: Vec<u16>,
     /// Weights of ASCII characters that have one, and always it where ASCII follows; 0: of the others.
     plain: [u16; 128],
+    /// Their codes in sort keys; 0: others, and those that have no short one.
+    ascii_codes: OnceLock<[u8; 128]>,
 }
 
 impl Tables {
@@ -56,6 +59,7 @@ impl Tables {
             ascii_followed: 0,
             own: Vec::new(),
             plain: [0; 128],
+            ascii_codes: OnceLock::new(),
         };
         for c in list(usize::from(counts[2]) * 7).chunks_exact(7) {
             let point = |i: usize| u32::from(c[i]) << 16 | u32::from(c[i + 1]);
@@ -71,7 +75,15 @@ impl Tables {
             let single = entry != IMPLICIT && entry < POOLED && self.ascii_followed >> c & 1 == 0;
             self.plain[c as usize] = if single { entry } else { 0 };
         }
+        self.ascii_codes = OnceLock::new();
         self
+    }
+
+    /// The codes of ASCII characters that have one weight, and always it where ASCII follows, if `code` knows one of that weight; 0: of the others.
+    #[inline]
+    pub(super) fn ascii_codes(&self, code: impl Fn(u16) -> u8) -> &[u8; 128] {
+        let coded = |w| if w == 0 { 0 } else { code(w) };
+        self.ascii_codes.get_or_init(|| self.plain.map(coded))
     }
 
     /// The weight of the character at a place of a text, if it is ASCII, has one weight, and no more is to be known to tell.
