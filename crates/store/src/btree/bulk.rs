@@ -5,7 +5,7 @@
 //! tables, where that is no log.) The topmost page is the caller's to write, logged, when the rest is published. Until then nothing
 //! names the tree, so a build may be abandoned at any moment by dropping its space.
 
-use super::small::QUARTER;
+use super::shared::QUARTER;
 use super::split::set_link;
 use super::{CHILD, MAX_ENTRY, MAX_KEY, Tree, kind_of, separator, used};
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Verification of a whole tree. It reads every page once, copying each out of the pool, so it holds no latch for
 //! long; but it takes the tree for quiet: changes meanwhile may show as problems that are none.
 
-use super::small::{PREFIX, owner_of};
+use super::shared::{PREFIX, owner_of};
 use super::{Tree, kind_of, used};
 use crate::error::Result;
 use crate::page::{PAGE_SIZE, PageNo, page_no, page_space, page_type, slotted};

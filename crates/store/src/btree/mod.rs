@@ -18,6 +18,7 @@
 //! | `bulk` | building a tree bottom-up from sorted records |
 //! | `hashed` | point searches through the adaptive hash index |
 //! | `small` | indexes that share a tree while they have no root |
+//! | `shared` | the tree that they share |
 //! | `divide` | keys that part a range into about equal pieces |
 //! | `check`, `estimate` | verification; row counts for the planner |
 //!
@@ -44,6 +45,7 @@ mod hashed;
 mod merge;
 mod runs;
 mod scan;
+mod shared;
 mod small;
 mod split;
 #[cfg(test)]
@@ -54,7 +56,7 @@ pub use bulk::{Bulk, FromIter, Records, Root};
 pub use check::Checked;
 pub use edit::{LeafEdit, LeafHint};
 pub use scan::{CrossingVisit, Cursor, Dir, ScanEnd, Visit};
-pub use small::{MakeRoot, Missing, Roots, Shared, owner_of};
+pub use shared::{MakeRoot, Missing, Roots, Shared, owner_of};
 
 use crate::error::{Error, Result};
 use crate::hash_index::KeyPart;

@@ -6,7 +6,7 @@
 
 use super::descend::{Miss, Resident};
 use super::edit::{Found, has_room};
-use super::small::split_between;
+use super::shared::split_between;
 use super::{CHILD, MAX_KEY, Tree, kind_of, separator};
 use crate::error::{Error, Result};
 use crate::log::op::Op;

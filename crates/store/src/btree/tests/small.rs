@@ -2,7 +2,7 @@
 
 use super::model::{Keys, Model, Shape, compare, compare_scan, step};
 use super::*;
-use crate::btree::small::{MakeRoot, Missing, Roots, Shared};
+use crate::btree::{MakeRoot, Missing, Roots, Shared};
 use crate::space::Space;
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
