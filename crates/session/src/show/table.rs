@@ -17,6 +17,8 @@ pub(super) enum Ty {
     Str(u32),
     /// The same, or NULL.
     NullStr(u32),
+    /// One of these texts.
+    Enum(&'static [&'static str]),
     /// A long text.
     Text,
     /// A long text or NULL.
@@ -117,6 +119,11 @@ fn column(name: &'static str, ty: Ty) -> VirtualColumn {
     let (ty, nullable) = match ty {
         Ty::Str(n) => (text(n), false),
         Ty::NullStr(n) => (text(n), true),
+        Ty::Enum(members) => {
+            let members = members.iter().map(|m| m.to_string()).collect();
+            let collation = Collation::Utf8mb4GeneralCi;
+            (SqlType::enumeration(members, collation), false)
+        }
         Ty::Text => (long(), false),
         Ty::NullText => (long(), true),
         Ty::Num => (SqlType::ubigint(), false),

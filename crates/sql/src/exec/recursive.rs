@@ -110,7 +110,10 @@ impl<'s> Progress<'s> {
         out: &mut Out<'_, 's>,
     ) -> SqlResult<bool> {
         let before = self.rows;
-        query(st, part, &[], &mut |st, row| {
+        // What MySQL would warn of while it makes the rows is an error in strict mode, as where rows are stored.
+        let around = st.env.strict_write.get();
+        st.env.strict_write.set(around || self.strict);
+        let done = query(st, part, &[], &mut |st, row| {
             let values = self.assigned(st, row)?;
             if !self.is_new(&values)? {
                 return Ok(Flow::Continue);
@@ -121,13 +124,18 @@ impl<'s> Progress<'s> {
                 return Ok(Flow::Continue);
             }
             self.sent += 1;
-            let flow = out(st, &values)?;
+            let strict = st.env.strict_write.replace(around);
+            let flow = out(st, &values);
+            st.env.strict_write.set(strict);
+            let flow = flow?;
             self.stopped = flow == Flow::Stop || self.sent >= self.count;
             Ok(match self.stopped {
                 true => Flow::Stop,
                 false => Flow::Continue,
             })
-        })?;
+        });
+        st.env.strict_write.set(around);
+        done?;
         Ok(self.rows > before)
     }
 

@@ -85,9 +85,12 @@ pub(super) fn result_type(
         }
         (K::Sum, Some(t)) if approximate(t) => double(t.decimals),
         (K::Avg, Some(t)) if approximate(t) => double(t.decimals + increment),
-        (K::Min | K::Max | K::AnyValue, Some(t)) => t.clone().computed(),
+        (K::Min | K::Max | K::AnyValue, Some(t)) => of_one(t),
         (K::GroupConcat, _) => {
-            let collation = func::joint(args, collation);
+            let collation = match args.iter().any(|e| e.ty.base != BaseType::Null) {
+                true => func::joint(args, collation),
+                false => Collation::Binary,
+            };
             SqlType {
                 length: GROUP_CONCAT_MAX_LEN as u32,
                 ..SqlType::varchar(GROUP_CONCAT_MAX_LEN as u32, collation)
@@ -98,6 +101,14 @@ pub(super) fn result_type(
         (K::JsonArray | K::JsonObject, _) => SqlType::json(),
         (K::Collect, _) => SqlType::new(BaseType::Geometry),
         _ => SqlType::double(),
+    }
+}
+
+/// The type of one of several values of a type: of NULL that of an empty binary string.
+pub(super) fn of_one(ty: &SqlType) -> SqlType {
+    match ty.base {
+        BaseType::Null => SqlType::varchar(0, Collation::Binary),
+        _ => ty.clone().computed(),
     }
 }
 
@@ -459,8 +470,8 @@ impl Accumulator {
             return Ok(());
         }
         let v = match &self.state {
-            State::Sum(..) | State::Spread(..) => number(v, cx)?,
-            State::Bits(_) => Value::UInt(bits_of(&v, cx)?),
+            State::Sum(..) | State::Spread(..) => number(v, &spec.args[0], cx)?,
+            State::Bits(_) => Value::UInt(bits_of(&v, &spec.args[0], cx)?),
             _ => v,
         };
         match (fresh, &mut self.seen) {
@@ -521,7 +532,7 @@ impl Accumulator {
                 true
             }
             State::Sum(sum, n) => {
-                let left = match (&*sum, number(v, cx)?) {
+                let left = match (&*sum, number(v, &spec.args[0], cx)?) {
                     (Sum::Int(s), Value::Int(x)) => Some(Sum::Int(s - i128::from(x))),
                     (Sum::Int(s), Value::UInt(x)) => Some(Sum::Int(s - i128::from(x))),
                     (Sum::Decimal(s), Value::Decimal(x)) => s.checked_sub(x).map(Sum::Decimal),

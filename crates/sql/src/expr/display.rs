@@ -47,7 +47,10 @@ impl Display for Expr {
                 let text = String::from_utf8_lossy(&text);
                 match v {
                     Value::Int(_) | Value::UInt(_) | Value::Double(_) | Value::Decimal(_) => {
-                        f.write_str(&text)
+                        match text.strip_prefix('-') {
+                            Some(digits) => write!(f, "-({digits})"),
+                            None => f.write_str(&text),
+                        }
                     }
                     Value::Date(_) => write!(f, "DATE'{text}'"),
                     Value::DateTime(_) => write!(f, "TIMESTAMP'{text}'"),

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::operators::compare;
+use super::operators::{compare, text_number};
 use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::{SqlError, SqlResult};
 use crate::types::collation::char_count;
 use crate::types::{Family as F, SqlType};
 use crate::value::family::{beside, beside_float};
-use crate::value::{Value, cast, conform, member_number, number_of_text, write_text};
+use crate::value::{Value, cast, conform, double_of_text, member_number, write_text};
 
 fn truth_value(t: Option<bool>) -> Value<'static> {
     match t {
@@ -26,6 +26,11 @@ fn padded<'a>(v: Value<'a>, ty: &SqlType) -> Value<'a> {
         text.resize(text.len() + missing, b' ');
     }
     Value::Bytes(text)
+}
+
+/// Whether a text is cast to a double without a word.
+fn quiet_double(text: &Expr, ty: &SqlType) -> bool {
+    matches!(ty.family(), F::Double | F::Float) && text.is_quiet()
 }
 
 impl Expr {
@@ -104,7 +109,7 @@ impl Expr {
             K::Bit(op, args) => operators::bits(*op, args, cx)?,
             K::BitNot(a) => match a.eval(cx)? {
                 Value::Null => Value::Null,
-                v => Value::UInt(!operators::bits_of(&v, cx)?),
+                v => Value::UInt(!operators::bits_of(&v, a, cx)?),
             },
             K::Case(branches, last) => {
                 for (when, then) in branches {
@@ -125,7 +130,12 @@ impl Expr {
                         None => Value::Null,
                     }
                 } else {
-                    a.eval(cx)?
+                    match a.eval(cx)? {
+                        Value::Bytes(b) if quiet_double(a, &self.ty) => {
+                            Value::Double(double_of_text(&b).0)
+                        }
+                        v => v,
+                    }
                 };
                 return cast(v, &self.ty, cx.session);
             }
@@ -146,10 +156,10 @@ impl Expr {
             }
             K::Beside(a, base) => return beside(a.eval(cx)?, *base),
             K::DateAdd(args, unit, minus) => {
-                return interval::date_add(&args[0], &args[1], *unit, *minus, &self.ty, cx);
+                return interval::date_add(self, args, *unit, *minus, cx);
             }
             K::TimestampDiff(args, unit) => {
-                interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit, cx)
+                interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit, cx)?
             }
             K::Extract(a, unit, plain) => interval::extract(&a.eval(cx)?, *unit, *plain, cx)?,
             K::UserVariable(name) => {
@@ -211,21 +221,23 @@ impl Expr {
             K::Compare(op, args, collation) => {
                 let a = args[0].shown(cx)?;
                 let b = args[1].shown(cx)?;
-                Ok(match compare(&a, &b, *collation, cx)? {
-                    Some(o) => Some(op.holds(o)),
-                    None => {
-                        // What is no number is read as one before the other is known to be NULL.
-                        if let Value::Bytes(text) = &a
-                            && args[1].ty.is_numeric()
-                            && !args[0].ty.is_enumerated()
-                            && !matches!(args[0].kind, K::BitString(_))
-                        {
-                            number_of_text(text, cx.session)?;
+                Ok(
+                    match compare(&a, &b, *collation, [Some(&args[0]), Some(&args[1])], cx)? {
+                        Some(o) => Some(op.holds(o)),
+                        None => {
+                            // What is no number is read as one before the other is known to be NULL.
+                            if let Value::Bytes(text) = &a
+                                && args[1].ty.is_numeric()
+                                && !args[0].ty.is_enumerated()
+                                && !matches!(args[0].kind, K::BitString(_))
+                            {
+                                text_number(text, Some(&args[0]), cx)?;
+                            }
+                            let equal = || a.is_null() && b.is_null();
+                            (*op == super::CompareOp::NullSafeEq).then(equal)
                         }
-                        let equal = || a.is_null() && b.is_null();
-                        (*op == super::CompareOp::NullSafeEq).then(equal)
-                    }
-                })
+                    },
+                )
             }
             K::And(all) => {
                 let mut null = false;
@@ -263,10 +275,11 @@ impl Expr {
                 collation,
             } => {
                 let mut all = [args[0].shown(cx)?, args[1].shown(cx)?, args[2].shown(cx)?];
-                kinds::together(&mut all, cx.session)?;
+                kinds::together(&mut all, args, cx)?;
                 let [v, low, high] = &all;
-                let low = compare(v, low, *collation, cx)?.map(|o| o.is_ge());
-                let high = compare(v, high, *collation, cx)?.map(|o| o.is_le());
+                let by = |bound: usize| [Some(&args[0]), Some(&args[bound])];
+                let low = compare(v, low, *collation, by(1), cx)?.map(|o| o.is_ge());
+                let high = compare(v, high, *collation, by(2), cx)?.map(|o| o.is_le());
                 let within = match (low, high) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
                     (Some(true), Some(true)) => Some(true),
@@ -284,7 +297,7 @@ impl Expr {
                 Value::Bytes(b) if matches!(self.kind, K::BitString(_)) => {
                     Some(bit_string(&b) != 0)
                 }
-                Value::Bytes(b) => Some(number_of_text(&b, cx.session)? != 0.0),
+                Value::Bytes(b) => Some(text_number(&b, Some(self), cx)? != 0.0),
                 v => v.truth(),
             }),
         }

@@ -1,11 +1,14 @@
 //! INTERVAL units: date arithmetic, EXTRACT, TIMESTAMPDIFF.
 
+use super::operators::out_of_range_null;
 use super::{EvalContext, Expr, kinds};
 use crate::error::SqlResult;
 use crate::types::derive::fixed;
 use crate::types::{BaseType, Collation, SqlType};
+use crate::value::convert::exact_integer;
+use crate::value::parse_time::{is_beyond_month, parse_datetime, parse_time};
 use crate::value::time::{DAY_MICROS, Date, DateTime, MICROS, Time};
-use crate::value::{Decimal, Value, truncated};
+use crate::value::{Decimal, Read, Value, no_datetime, read_datetime, read_time, truncated};
 
 /// Units of INTERVAL, EXTRACT and TIMESTAMPDIFF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,6 +103,14 @@ impl IntervalUnit {
             self,
             U::Day | U::Week | U::Month | U::Quarter | U::Year | U::YearMonth
         )
+    }
+    /// Whether it counts days or more, alone or beside parts of them.
+    fn has_days(self) -> bool {
+        self.is_date()
+            || matches!(
+                self,
+                U::DayMicrosecond | U::DaySecond | U::DayMinute | U::DayHour
+            )
     }
     /// Whether it names microseconds.
     pub fn has_micros(self) -> bool {
@@ -241,22 +252,50 @@ fn fraction_digits(text: &[u8], v: i64) -> i64 {
     (digits..6).fold(v, |v, _| v.saturating_mul(10))
 }
 
-/// Complains of a text that is not the number which an amount of one part must be.
-fn check_amount(v: &Value<'_>, unit: IntervalUnit, cx: &EvalContext<'_>) -> SqlResult<()> {
-    if let Value::Bytes(b) = v
-        && unit.is_single()
-    {
-        let p = Decimal::parse_prefix(b);
-        if p.used == 0 || !b[p.used..].trim_ascii().is_empty() {
-            return truncated(cx.session, "INTEGER", v);
-        }
+/// An amount of one part, of which a text is the whole number that it begins with, or for seconds the decimal; what follows is
+/// complained of.
+fn checked_amount<'a>(
+    v: Value<'a>,
+    unit: IntervalUnit,
+    by: &Expr,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let Value::Bytes(b) = &v else {
+        return Ok(v);
+    };
+    let p = Decimal::parse_prefix(b);
+    let bare = |used: usize| used == 0 || !b[used..].trim_ascii().is_empty();
+    let (kind, wrong) = match unit {
+        U::Second => ("DECIMAL", bare(p.used)),
+        _ if unit.is_single() => ("INTEGER", exact_integer(b).is_none()),
+        _ => return Ok(v),
+    };
+    if wrong && !by.is_quiet() {
+        truncated(cx.session, kind, &v)?;
     }
-    Ok(())
+    Ok(match unit {
+        U::Second => v,
+        _ if wrong => Value::Decimal(integer_prefix(b)),
+        _ => v,
+    })
 }
 
-fn overflow(cx: &EvalContext<'_>) -> SqlResult<Value<'static>> {
-    let m = "Datetime function: datetime field overflow";
-    cx.session.complain(1441, m)?;
+/// The whole number that a text begins with.
+fn integer_prefix(text: &[u8]) -> Decimal {
+    let text = text.trim_ascii_start();
+    let sign = usize::from(matches!(text.first(), Some(b'-' | b'+')));
+    let digits = text[sign..].iter().take_while(|c| c.is_ascii_digit());
+    Decimal::parse_prefix(&text[..sign + digits.count()]).value
+}
+
+/// NULL: a date out of range is told by its expression, any other moment is not.
+fn overflow(e: &Expr, cx: &EvalContext<'_>) -> SqlResult<Value<'static>> {
+    if e.ty.base == BaseType::Date {
+        out_of_range_null("DATE", e, cx)?;
+    } else {
+        let m = "Datetime function: datetime field overflow";
+        cx.session.complain(1441, m)?;
+    }
     Ok(Value::Null)
 }
 
@@ -280,51 +319,69 @@ pub fn date_add_type(
         BaseType::Date if unit.is_date() => date.clone(),
         BaseType::Date => SqlType::datetime(fsp(0)),
         BaseType::DateTime | BaseType::Timestamp => SqlType::datetime(fsp(date.decimals)),
+        // Days later it is a day's, today's to begin with.
+        BaseType::Time if unit.has_days() => SqlType::datetime(fsp(date.decimals)),
         BaseType::Time => SqlType::temporal(BaseType::Time, fsp(date.decimals)),
         _ => SqlType::varchar(26, collation),
     }
 }
 
+/// The moment that a value is, if that has no zero in its date.
+fn whole_date(v: &Value<'_>, cx: &EvalContext<'_>) -> SqlResult<Option<DateTime>> {
+    let read = match v {
+        Value::Time(_) => kinds::today(v, cx.session).and_then(|d| d.to_datetime()),
+        v => read_datetime(v, Read::DateTime, cx.session)?,
+    };
+    if read.is_some_and(|d| d.date.has_zero()) {
+        no_datetime(v, Read::DateTime, cx.session)?;
+        return Ok(None);
+    }
+    Ok(read)
+}
+
 /// `date ± INTERVAL amount unit`. A text gives a text: a date if it was one and the unit counts days.
 pub(super) fn date_add<'a>(
-    date: &'a Expr,
-    amount: &'a Expr,
+    e: &'a Expr,
+    args: &'a [Expr; 2],
     unit: IntervalUnit,
     minus: bool,
-    ty: &SqlType,
     cx: &EvalContext<'a>,
 ) -> SqlResult<Value<'a>> {
-    let v = date.eval(cx)?;
-    let n = amount.eval(cx)?;
+    let v = args[0].eval(cx)?;
+    let n = args[1].eval(cx)?;
     if v.is_null() || n.is_null() {
         return Ok(Value::Null);
     }
-    check_amount(&n, unit, cx)?;
+    let n = checked_amount(n, unit, &args[1], cx)?;
+    let ty = &e.ty;
+    let span = matches!(v, Value::Time(_)) && ty.base == BaseType::Time;
     if has_more_parts(&n, unit) {
+        if !span {
+            let kind = if ty.base == BaseType::Date {
+                "DATE"
+            } else {
+                "DATETIME"
+            };
+            out_of_range_null(kind, e, cx)?;
+        }
         return Ok(Value::Null);
     }
     let Some(step) = interval(&n, unit) else {
-        return overflow(cx);
+        return overflow(e, cx);
     };
     let sign = if minus { -1 } else { 1 };
-    if let Value::Time(t) = v {
-        return Ok(match step {
-            Interval::Micros(m) => Value::Time(Time::clamped(t.micros.saturating_add(m * sign)).0),
-            Interval::Months(_) => Value::Null,
-        });
+    if let Value::Time(t) = v
+        && span
+    {
+        return time_add(e, t, step, sign, cx);
     }
     let is_date = match &v {
         Value::Date(_) => true,
-        Value::Bytes(b) => crate::value::parse_time::parse_datetime(b).is_some_and(|p| !p.has_time),
+        Value::Bytes(b) => parse_datetime(b).is_some_and(|p| !p.has_time),
         Value::Int(n) => n.unsigned_abs() < 100_000_000,
         _ => false,
     };
-    let Some(d) = v.to_datetime().filter(|d| !d.date.has_zero()) else {
-        let m = format!(
-            "Incorrect datetime value: '{}'",
-            crate::value::printable(&v.to_text())
-        );
-        cx.session.complain(1292, m)?;
+    let Some(d) = whole_date(&v, cx)? else {
         return Ok(Value::Null);
     };
     let moved = match step {
@@ -335,7 +392,7 @@ pub(super) fn date_add<'a>(
         Interval::Micros(m) => m.checked_mul(sign).and_then(|m| d.add_micros(m)),
     };
     let Some(moved) = moved else {
-        return overflow(cx);
+        return overflow(e, cx);
     };
     let as_date = is_date && unit.is_date();
     Ok(if ty.is_string() {
@@ -352,6 +409,25 @@ pub(super) fn date_add<'a>(
     })
 }
 
+/// A time of day so much later; NULL beyond the last.
+fn time_add<'a>(
+    e: &Expr,
+    t: Time,
+    step: Interval,
+    sign: i64,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Value<'a>> {
+    let later = match step {
+        Interval::Micros(m) => Time::clamped(t.micros.saturating_add(m.saturating_mul(sign))),
+        Interval::Months(_) => return Ok(Value::Null),
+    };
+    if later.1 {
+        out_of_range_null("TIME", e, cx)?;
+        return Ok(Value::Null);
+    }
+    Ok(Value::Time(later.0))
+}
+
 /// Whole months from `a` to `b`, both existing dates, `a` not after `b`.
 fn months_between(a: DateTime, b: DateTime) -> i64 {
     let m =
@@ -366,17 +442,17 @@ pub(super) fn timestamp_diff(
     to: &Value<'_>,
     unit: IntervalUnit,
     cx: &EvalContext<'_>,
-) -> Value<'static> {
+) -> SqlResult<Value<'static>> {
     let moment = |v: &Value<'_>| match v {
-        Value::Time(_) => kinds::today(v, cx.session)?.to_datetime(),
-        v => v.to_datetime(),
+        Value::Null => Ok(None),
+        v => whole_date(v, cx),
     };
-    let (Some(a), Some(b)) = (moment(from), moment(to)) else {
-        return Value::Null;
+    let Some(a) = moment(from)? else {
+        return Ok(Value::Null);
     };
-    if a.date.has_zero() || b.date.has_zero() {
-        return Value::Null;
-    }
+    let Some(b) = moment(to)? else {
+        return Ok(Value::Null);
+    };
     let micros = (b.date.days() - a.date.days()) as i128 * DAY_MICROS as i128
         + (b.day_micros() - a.day_micros()) as i128;
     let months = || {
@@ -387,7 +463,7 @@ pub(super) fn timestamp_diff(
         }
     };
     let per = |unit: i64| (micros / unit as i128) as i64;
-    Value::Int(match unit {
+    Ok(Value::Int(match unit {
         U::Year => months() / 12,
         U::Quarter => months() / 3,
         U::Month | U::YearMonth => months(),
@@ -397,13 +473,13 @@ pub(super) fn timestamp_diff(
         U::Minute => per(60 * MICROS),
         U::Second => per(MICROS),
         _ => per(1),
-    })
+    }))
 }
 
 /// Whether a text is a day as DATE literals write it, or without its dashes.
 fn is_day(text: &[u8]) -> bool {
     let text = text.trim_ascii();
-    let whole = crate::value::parse_time::parse_datetime(text);
+    let whole = parse_datetime(text);
     let dashes = text.contains(&b'-') || matches!(text.len(), 6 | 8);
     dashes
         && text.iter().all(|c| c.is_ascii_digit() || *c == b'-')
@@ -412,23 +488,43 @@ fn is_day(text: &[u8]) -> bool {
 
 /// Day, and the time since its midnight, of a value for EXTRACT and the like: a TIME has no date. `plain`: for the function by the
 /// unit's name, which reads a text that could be a time as one.
-fn parts_of(v: &Value<'_>, unit: IntervalUnit, plain: bool) -> Option<(Date, Time)> {
-    if matches!(v, Value::Time(_)) {
-        return v.to_time().map(|t| (Date::default(), t));
+fn parts_of(
+    v: &Value<'_>,
+    unit: IntervalUnit,
+    plain: bool,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Option<(Date, Time)>> {
+    let timed = |t: Time| (Date::default(), t);
+    if let Value::Time(t) = v {
+        return Ok(Some(timed(*t)));
     }
-    match v.to_datetime() {
-        Some(d) => {
-            let bare_time = |b: &[u8]| {
-                let time = crate::value::parse_time::parse_time(b);
-                !unit.is_date() && time.is_some_and(|p| !p.dated) && (plain || !is_day(b))
-            };
-            if matches!(v, Value::Bytes(b) if bare_time(b)) {
-                return v.to_time().map(|t| (Date::default(), t));
+    let read = match plain {
+        true => Read::Date,
+        false => Read::DateTime,
+    };
+    if unit.is_date() {
+        let d = read_datetime(v, read, cx.session)?;
+        return Ok(d.map(|d| (d.date, d.time())));
+    }
+    let Value::Bytes(text) = v else {
+        return match v.to_datetime() {
+            Some(d) => Ok(Some((d.date, d.time()))),
+            None => Ok(read_time(v, cx.session)?.map(timed)),
+        };
+    };
+    match parse_datetime(text) {
+        // A moment, and a day where that is no time.
+        Some(p) if parse_time(text).is_none_or(|t| t.dated) || !plain && is_day(text) => {
+            if p.trailing {
+                truncated(cx.session, "time", v)?;
             }
-            Some((d.date, d.time()))
+            Ok(Some((p.value.date, p.value.time())))
         }
-        None if !unit.is_date() => v.to_time().map(|t| (Date::default(), t)),
-        None => None,
+        None if is_beyond_month(text) && parse_time(text).is_none() => {
+            no_datetime(v, Read::DateTime, cx.session)?;
+            Ok(None)
+        }
+        _ => Ok(read_time(v, cx.session)?.map(timed)),
     }
 }
 
@@ -463,12 +559,7 @@ pub(super) fn extract(
     if v.is_null() {
         return Ok(Value::Null);
     }
-    let Some((date, time)) = parts_of(v, unit, plain) else {
-        let m = format!(
-            "Incorrect datetime value: '{}'",
-            crate::value::printable(&v.to_text())
-        );
-        cx.session.complain(1292, m)?;
+    let Some((date, time)) = parts_of(v, unit, plain, cx)? else {
         return Ok(Value::Null);
     };
     let (h, m, s, micro) = time.parts();

@@ -1,13 +1,19 @@
 //! What values become beside others in a comparison, where that is not up to the two that are compared.
 
+use super::operators::text_number;
+use super::{EvalContext, Expr};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::value::convert::{exact_decimal, exact_integer};
-use crate::value::{DateTime, Decimal, Value, number_of_text, parse_time};
+use crate::value::{DateTime, Decimal, Value, parse_time};
 
 /// Makes the operands of BETWEEN comparable, all by the same rule: texts are dates beside dates alone, or where the value is a
 /// date; times likewise; else numbers where one is a number.
-pub fn together(values: &mut [Value<'_>; 3], session: &SessionEnv) -> SqlResult<()> {
+pub fn together(
+    values: &mut [Value<'_>; 3],
+    by: &[Expr; 3],
+    cx: &EvalContext<'_>,
+) -> SqlResult<()> {
     let texts = values
         .iter()
         .filter(|v| matches!(v, Value::Bytes(_)))
@@ -19,7 +25,7 @@ pub fn together(values: &mut [Value<'_>; 3], session: &SessionEnv) -> SqlResult<
     let all_are = |is: fn(&Value<'_>) -> bool| is(&values[0]) || !number && values.iter().any(is);
     let dates = all_are(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));
     let time = all_are(|v| matches!(v, Value::Time(_)));
-    for v in values {
+    for (v, by) in values.iter_mut().zip(by) {
         let Value::Bytes(text) = v else { continue };
         let read = if dates {
             Some(date(v))
@@ -29,7 +35,7 @@ pub fn together(values: &mut [Value<'_>; 3], session: &SessionEnv) -> SqlResult<
             Some(match (exact_integer(text), exact_decimal(text)) {
                 (Some(n), _) => Value::Decimal(Decimal::from_i128(n, 0)),
                 (None, Some(d)) => Value::Decimal(d),
-                (None, None) => Value::Double(number_of_text(text, session)?),
+                (None, None) => Value::Double(text_number(text, Some(by), cx)?),
             })
         } else {
             None

@@ -86,7 +86,8 @@ impl InList {
                 Value::Bytes(b) if item.is_number() => member_number(b, &self.value.ty),
                 _ => None,
             };
-            match compare(index.as_ref().unwrap_or(&v), &item, self.collation, cx)? {
+            let by = [Some(&self.value), Some(e)];
+            match compare(index.as_ref().unwrap_or(&v), &item, self.collation, by, cx)? {
                 Some(Ordering::Equal) => return Ok(self.answer(true, false)),
                 Some(_) => {}
                 None => null = true,

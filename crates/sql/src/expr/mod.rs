@@ -40,7 +40,9 @@ pub use interval::IntervalUnit;
 pub use like::{Like, Regexp, pattern_prefix};
 pub(crate) use like::{compile as compile_pattern, matches as like_matches};
 pub use list::InList;
-pub(crate) use operators::{arithmetic_of, compare as compare_values, number as number_of};
+pub(crate) use operators::{
+    arithmetic_of, compare as compare_values, number as number_of, text_number,
+};
 pub use term::Term;
 pub use window::{Frame, FrameBound, WindowFunction, WindowKind};
 
@@ -75,6 +77,9 @@ pub struct EvalContext<'a> {
     /// The session: clock, variables, warnings.
     pub session: &'a SessionEnv,
 }
+
+/// The label of a column that has a subquery's values.
+pub(crate) const SUBQUERY: &str = "subquery";
 
 /// A bound expression.
 #[derive(Clone, Debug)]
@@ -380,6 +385,19 @@ impl Expr {
             }
         });
         pure
+    }
+    /// Whether it is read as a number without a word of what it has that is none: the value of a subquery, the first that is not NULL,
+    /// the least and the greatest.
+    pub(crate) fn is_quiet(&self) -> bool {
+        let silent = |e: &Expr| !e.ty.is_string() || e.is_quiet();
+        match &self.kind {
+            ExprKind::Function(f, _) => f.is_quiet(),
+            ExprKind::Column { label, .. } => &**label == SUBQUERY,
+            ExprKind::Case(branches, last) => {
+                branches.iter().all(|(_, e)| silent(e)) && last.as_deref().is_none_or(silent)
+            }
+            _ => false,
+        }
     }
     /// Whether it is a value that comes with each execution: a placeholder or a local variable.
     pub fn is_given(&self) -> bool {

@@ -7,7 +7,7 @@ use super::{ArithmeticOp, BitOp, EvalContext, Expr, kinds};
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Category, Collation};
 use crate::value::convert::exact_integer;
-use crate::value::{Decimal, Value, number_of_text, truncated};
+use crate::value::{Decimal, Value, double_of_text, number_of_text, truncated};
 
 /// Error 1690: a result outside of its type.
 #[cold]
@@ -16,12 +16,29 @@ pub(super) fn out_of_range(kind: &str, e: &Expr) -> SqlError {
     SqlError::new(1690, format!("{kind} value is out of range in '{e}'"))
 }
 
-/// A value as a number: dates as `YYYYMMDD`, texts as doubles.
-pub(crate) fn number<'a>(v: Value<'a>, cx: &EvalContext<'_>) -> SqlResult<Value<'a>> {
+/// Complaint 6527: a date or time out of its type's range, which is NULL.
+#[cold]
+pub(super) fn out_of_range_null(kind: &str, e: &Expr, cx: &EvalContext<'_>) -> SqlResult<()> {
+    let e = quoted(e);
+    let m = format!("{kind} value is out of range in '{e}'");
+    cx.session.complain(6527, m)
+}
+
+/// The number that a text is which an expression gave; what is none is complained of, unless what gave it is quiet.
+pub(crate) fn text_number(b: &[u8], by: Option<&Expr>, cx: &EvalContext<'_>) -> SqlResult<f64> {
+    match double_of_text(b) {
+        (v, true) => Ok(v),
+        (v, false) if by.is_some_and(Expr::is_quiet) => Ok(v),
+        _ => number_of_text(b, cx.session),
+    }
+}
+
+/// The number of an expression's value: dates as `YYYYMMDD`, texts as doubles.
+pub(crate) fn number<'a>(v: Value<'a>, by: &Expr, cx: &EvalContext<'_>) -> SqlResult<Value<'a>> {
     Ok(match v {
-        Value::Bytes(b) => Value::Double(number_of_text(&b, cx.session)?),
+        Value::Bytes(b) => Value::Double(text_number(&b, Some(by), cx)?),
         Value::Json(j) => match j.to_sql(Category::Fraction) {
-            Ok(v) => return number(v, cx),
+            Ok(v) => return number(v, by, cx),
             Err(_) => {
                 let m = "Invalid JSON value for CAST to DOUBLE from column json at row 1";
                 cx.session.complain(3156, m)?;
@@ -43,8 +60,8 @@ pub(super) fn arithmetic<'a>(
     args: &'a [Expr; 2],
     cx: &EvalContext<'a>,
 ) -> SqlResult<Value<'a>> {
-    let a = number(args[0].eval(cx)?, cx)?;
-    let b = number(args[1].eval(cx)?, cx)?;
+    let a = number(args[0].eval(cx)?, &args[0], cx)?;
+    let b = number(args[1].eval(cx)?, &args[1], cx)?;
     arithmetic_of(e, op, a, b, cx)
 }
 
@@ -210,7 +227,7 @@ fn doubles(
 
 /// `-a`.
 pub(super) fn negate<'a>(e: &'a Expr, a: &'a Expr, cx: &EvalContext<'a>) -> SqlResult<Value<'a>> {
-    Ok(match number(a.eval(cx)?, cx)? {
+    Ok(match number(a.eval(cx)?, a, cx)? {
         Value::Int(v) => match v.checked_neg() {
             Some(v) => Value::Int(v),
             None => return Err(out_of_range("BIGINT", e)),
@@ -223,17 +240,21 @@ pub(super) fn negate<'a>(e: &'a Expr, a: &'a Expr, cx: &EvalContext<'a>) -> SqlR
 }
 
 /// Compares as [`Value::compare`] does, complaining of a text that is no number where it is compared with one. A time beside a date is
-/// one of today, and a text that is no date the zero one.
+/// one of today, and a text that is no date the zero one. `by`: the expressions that gave the two, where they are known.
 #[inline]
 pub(crate) fn compare(
     a: &Value<'_>,
     b: &Value<'_>,
     collation: Collation,
+    by: [Option<&Expr>; 2],
     cx: &EvalContext<'_>,
 ) -> SqlResult<Option<Ordering>> {
     match (a, b) {
-        (Value::Bytes(text), other) | (other, Value::Bytes(text)) if other.is_number() => {
-            number_of_text(text, cx.session)?;
+        (Value::Bytes(text), other) if other.is_number() => {
+            text_number(text, by[0], cx)?;
+        }
+        (other, Value::Bytes(text)) if other.is_number() => {
+            text_number(text, by[1], cx)?;
         }
         (Value::Time(_), Value::Date(_) | Value::DateTime(_)) => {
             let a = kinds::today(a, cx.session);
@@ -255,9 +276,10 @@ pub(crate) fn compare(
 }
 
 /// The 64 bits of an operand.
-pub(super) fn bits_of(v: &Value<'_>, cx: &EvalContext<'_>) -> SqlResult<u64> {
+pub(super) fn bits_of(v: &Value<'_>, by: &Expr, cx: &EvalContext<'_>) -> SqlResult<u64> {
     if let Value::Bytes(b) = v
         && exact_integer(b).is_none()
+        && !by.is_quiet()
     {
         truncated(cx.session, "INTEGER", v)?;
     }
@@ -274,7 +296,7 @@ pub(super) fn bits<'a>(
     if a.is_null() || b.is_null() {
         return Ok(Value::Null);
     }
-    let (x, y) = (bits_of(&a, cx)?, bits_of(&b, cx)?);
+    let (x, y) = (bits_of(&a, &args[0], cx)?, bits_of(&b, &args[1], cx)?);
     let shift = u32::try_from(y).unwrap_or(64);
     Ok(Value::UInt(match op {
         BitOp::And => x & y,

@@ -3,7 +3,7 @@
 
 use super::Optimizer;
 use crate::error::SqlResult;
-use crate::expr::{Expr, ExprKind};
+use crate::expr::{Expr, ExprKind, SUBQUERY};
 use crate::logical::{self, EachExpr, SubqueryId};
 use crate::plan::nodes::{Ask, ExprWithSubqueries, Subquery};
 use crate::switches::Flag;
@@ -35,7 +35,7 @@ impl Optimizer<'_> {
                 x.kind = ExprKind::Column {
                     source,
                     column,
-                    label: Arc::from("subquery"),
+                    label: Arc::from(SUBQUERY),
                     hold: *hold,
                 };
             }

@@ -10,12 +10,12 @@ use smallvec::SmallVec;
 use super::nodes::{Access, EqCond, RangeCond, Skip};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
-use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix};
+use crate::expr::{EvalContext, Expr, RowRef, pattern_prefix, text_number};
 use crate::partition;
 use crate::row;
 use crate::spatial;
 use crate::types::{Column, Schema, SqlType};
-use crate::value::{Lookup, Value, Zone, lookup, number_of_text};
+use crate::value::{Lookup, Value, Zone, lookup};
 
 /// What to read.
 pub enum Ranges {
@@ -46,7 +46,7 @@ fn look(e: &Expr, ty: &SqlType, cx: &EvalContext<'_>) -> SqlResult<Lookup> {
     if let Value::Bytes(text) = &v
         && ty.is_numeric()
     {
-        number_of_text(text, cx.session)?;
+        text_number(text, Some(e), cx)?;
     }
     Ok(lookup(&v, ty, cx.session.zone.get()))
 }

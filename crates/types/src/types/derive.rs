@@ -126,9 +126,16 @@ pub fn arithmetic(op: ArithmeticOp, a: &SqlType, b: &SqlType, increment: u8) -> 
 /// Characters a value of this type takes as text.
 pub fn text_length(t: &SqlType) -> u32 {
     match t.base {
-        BaseType::Decimal => t.length + 2,
+        // A sign, a point and a zero before it.
+        BaseType::Decimal => {
+            let point = u32::from(t.decimals > 0);
+            let zero = u32::from(t.length == u32::from(t.decimals));
+            t.length + point + zero + u32::from(!t.unsigned)
+        }
         BaseType::Date => 10,
         BaseType::Bit => t.fixed_len() as u32,
+        // A constant's digits may have a sign before them.
+        BaseType::BigInt if !t.unsigned && t.length < 20 => t.length + 1,
         _ => t.length.max(t.zerofill.into()),
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::assign::printable;
 use super::env::ConversionEnv;
-use super::time::Time;
+use super::time::{DateTime, Time};
 use super::{Value, parse_time};
 use crate::error::SqlResult;
 use crate::types::Charset;
@@ -19,10 +19,16 @@ pub fn truncated(session: &ConversionEnv, kind: &str, v: &Value<'_>) -> SqlResul
     )
 }
 
+/// The number that a text begins with, and whether the text is nothing but one.
+pub fn double_of_text(b: &[u8]) -> (f64, bool) {
+    let (v, used) = super::convert::double_prefix(b);
+    (v, used > 0 && b[used..].trim_ascii().is_empty())
+}
+
 /// The number that a text is in arithmetic and comparisons; what is none is complained of.
 pub fn number_of_text(b: &[u8], session: &ConversionEnv) -> SqlResult<f64> {
-    let (v, used) = super::convert::double_prefix(b);
-    if used == 0 || !b[used..].trim_ascii().is_empty() {
+    let (v, whole) = double_of_text(b);
+    if !whole {
         truncated(session, "DOUBLE", &Value::Bytes(Cow::Borrowed(b)))?;
     }
     Ok(v)
@@ -46,6 +52,53 @@ pub fn read_time(value: &Value<'_>, session: &ConversionEnv) -> SqlResult<Option
         truncated(session, "time", value)?;
     }
     Ok(parsed.map(|p| p.value))
+}
+
+/// What a text is read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Read {
+    Date,
+    DateTime,
+}
+
+/// The date and time that a value is; of a text or a number that is none it is complained. Times are left to the caller. A text of
+/// zeros is none where sql_mode has no zero dates, but what is a date already may be the zero one.
+pub fn read_datetime(
+    value: &Value<'_>,
+    read: Read,
+    session: &ConversionEnv,
+) -> SqlResult<Option<DateTime>> {
+    let Value::Bytes(text) = value else {
+        let date = value.to_datetime();
+        if date.is_none() {
+            no_datetime(value, read, session)?;
+        }
+        return Ok(date);
+    };
+    let zeros = session.sql_mode.get().no_zero_date;
+    let parsed = parse_time::parse_datetime(text).filter(|p| !(zeros && p.value.date.is_zero()));
+    match parsed {
+        None => no_datetime(value, read, session)?,
+        Some(p) if p.trailing => {
+            let timed = read == Read::DateTime && p.has_time;
+            truncated(session, if timed { "datetime" } else { "date" }, value)?;
+        }
+        Some(_) => {}
+    }
+    Ok(parsed.map(|p| p.value))
+}
+
+/// Complaint 1292 about a text or a number that is no date, or none that may be; a date or time is dropped without a word.
+pub fn no_datetime(value: &Value<'_>, read: Read, session: &ConversionEnv) -> SqlResult<()> {
+    match value {
+        Value::Bytes(_) if read == Read::Date => truncated(session, "date", value),
+        Value::Null | Value::Date(_) | Value::DateTime(_) | Value::Time(_) => Ok(()),
+        _ => {
+            let text = printable(&value.to_text());
+            session.complain(1292, format!("Incorrect datetime value: '{text}'"))
+        }
+    }
 }
 
 /// What error and warning 1300 say of bytes that are no UTF-8.

@@ -18,7 +18,10 @@ pub use crate::decimal::{self, Decimal};
 pub use assign::{
     StoreContext, Target, assign, date_allowed, null_refused, printable, printable_bytes,
 };
-pub use cast::{invalid, not_utf8, number_of_text, read_time, truncated};
+pub use cast::{
+    Read, double_of_text, invalid, no_datetime, not_utf8, number_of_text, read_datetime, read_time,
+    truncated,
+};
 pub use env::ConversionEnv;
 pub use family::{
     Lookup, cast, conform, default_text, implicit_zero, integer_range, integer_value, is_no_member,

@@ -89,7 +89,7 @@ pub(in crate::show) fn columns(only: Only) -> Virtual {
         ("CHARACTER_SET_NAME", Ty::NullStr(64)),
         ("COLLATION_NAME", Ty::NullStr(64)),
         ("COLUMN_TYPE", Ty::Text),
-        ("COLUMN_KEY", Ty::Str(3)),
+        ("COLUMN_KEY", Ty::Enum(&["", "PRI", "UNI", "MUL"])),
         ("EXTRA", Ty::Str(256)),
         ("PRIVILEGES", Ty::Str(154)),
         ("COLUMN_COMMENT", Ty::Text),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 use parking_lot::Mutex;
 
-use super::comparisons::{as_number, equal_within};
+use super::comparisons::{as_number, characters, equal_within};
 use super::json;
 use super::operators::{arithmetic, branch};
 use super::{Scope, bind, cast, coercion, is_null, is_param, sent};
@@ -376,9 +376,18 @@ fn named(
         Some(f) => {
             // Beside bytes all are bytes.
             sent::beside_bytes(&mut args, scope);
+            if let Some(texts) = f.regexp_texts() {
+                let list: Vec<&Expr> = args.iter().take(texts).collect();
+                let name = f.name().to_ascii_lowercase();
+                characters(&list, &name)?;
+                coercion::agree_at_all(&list[..2], &name)?;
+            }
             if f.joins() || f.compares() {
                 let list: Vec<&Expr> = args.iter().collect();
                 match f.compares() {
+                    true if f == Func::FindInSet => {
+                        coercion::agree_at_all(&list, "find_in_set")?;
+                    }
                     true => coercion::agree(&list, &f.name().to_ascii_lowercase())?,
                     false => coercion::meet(&list, &f.name().to_ascii_lowercase())?,
                 }
@@ -441,6 +450,9 @@ pub(super) fn aggregate(a: &ast::Aggregate, scope: &mut dyn Scope) -> SqlResult<
     let bound = bind_aggregated(kind, a, scope);
     scope.after_aggregate(grouped);
     let (args, order_by) = bound?;
+    if let AggregateKind::Min | AggregateKind::Max = kind {
+        coercion::ordered(&args[0], &a.function.to_string().to_lowercase())?;
+    }
     let separator = a.separator.as_deref().unwrap_or(",").to_string();
     let spec = AggregateSpec {
         distinct: a.distinct,
@@ -529,7 +541,7 @@ pub(super) fn window(w: &ast::WindowCall, scope: &mut dyn Scope) -> SqlResult<Ex
     }
     let mut args = bind_args(&w.args, scope)?;
     sent::beside_bytes(&mut args, scope);
-    let of = |n: usize| args[n].ty.clone().computed();
+    let of = |n: usize| aggregate::of_one(&args[n].ty);
     let number = SqlType::ubigint;
     let (kind, ty, nullable) = match w.function {
         W::RowNumber => (WindowKind::RowNumber, number(), false),
@@ -544,7 +556,7 @@ pub(super) fn window(w: &ast::WindowCall, scope: &mut dyn Scope) -> SqlResult<Ex
                 _ => WindowKind::Lead,
             };
             let ty = match args.get(2) {
-                Some(other) => derive::common(&args[0].ty, &other.ty),
+                Some(other) => aggregate::of_one(&derive::common(&args[0].ty, &other.ty)),
                 None => of(0),
             };
             (kind, ty, true)

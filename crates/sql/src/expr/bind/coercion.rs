@@ -13,16 +13,20 @@ use crate::value::{Value, printable_bytes};
 pub enum Coercibility {
     /// COLLATE.
     Explicit,
-    /// Made of strings that agree on none.
-    Mixed,
+    /// Made of strings whose character sets have nothing in common, or of several COLLATEs.
+    Torn,
     /// A column, or what is made of columns.
     Implicit,
     /// A column of a table that the server makes up. Those of stored tables win, whatever their collation.
     Listed,
+    /// Of strings of one character set that stand side by side and agree on no collation: firmer than a constant among them.
+    Parted,
     /// What the session or the server says of itself.
     System,
     /// A constant.
     Constant,
+    /// Made of such strings. Whatever it stands beside decides.
+    Mixed,
 }
 
 impl Coercibility {
@@ -30,7 +34,7 @@ impl Coercibility {
     fn name(self) -> &'static str {
         match self {
             Coercibility::Explicit => "EXPLICIT",
-            Coercibility::Mixed => "NONE",
+            Coercibility::Torn | Coercibility::Parted | Coercibility::Mixed => "NONE",
             Coercibility::Implicit | Coercibility::Listed => "IMPLICIT",
             Coercibility::System => "SYSCONST",
             Coercibility::Constant => "COERCIBLE",
@@ -58,6 +62,13 @@ impl Held {
         }
     }
 
+    /// Whether there is no collation to compare by.
+    fn is_none(self) -> bool {
+        matches!(
+            self.hold,
+            Coercibility::Torn | Coercibility::Parted | Coercibility::Mixed
+        )
+    }
     /// Whether its character set takes what `other` may be: Unicode takes all, Unicode beyond the basic plane also what is
     /// Unicode; ASCII can become anything, but not what is as firm and nothing but ASCII too.
     fn takes(self, other: Held) -> bool {
@@ -125,6 +136,9 @@ fn held(e: &Expr) -> Option<Held> {
         }
         _ => Coercibility::Implicit,
     };
+    if held.hold == Coercibility::Parted {
+        held.hold = Coercibility::Mixed;
+    }
     Some(held)
 }
 
@@ -145,16 +159,16 @@ pub(super) fn coercibility(e: &Expr) -> i64 {
     match held(e).map(|h| h.hold) {
         None => 5,
         Some(Coercibility::Explicit) => 0,
-        Some(Coercibility::Mixed) => 1,
         Some(Coercibility::Implicit | Coercibility::Listed) => 2,
         Some(Coercibility::System) => 3,
         Some(Coercibility::Constant) => 4,
+        Some(Coercibility::Torn | Coercibility::Parted | Coercibility::Mixed) => 7,
     }
 }
 
 /// Whether a string holds to its collation more firmly than a constant, so that it is not to become one.
 pub(super) fn is_firm(e: &Expr) -> bool {
-    held(e).is_some_and(|h| h.hold < Coercibility::System)
+    held(e).is_some_and(|h| h.hold < Coercibility::System || h.is_none())
 }
 
 /// What a column of a query's result holds to that has this expression; a constant if it is no string.
@@ -172,7 +186,7 @@ pub(crate) fn united(
     };
     match (column(a), column(b)) {
         (Some(a), Some(b)) => match both(a, b) {
-            h if h.hold == Coercibility::Mixed => (Coercibility::Implicit, None),
+            h if h.is_none() => (Coercibility::Implicit, None),
             h => (h.hold, Some(h.collation)),
         },
         (Some(h), None) | (None, Some(h)) => (h.hold, Some(h.collation)),
@@ -182,7 +196,11 @@ pub(crate) fn united(
 
 /// The hold of what is made of these.
 pub(crate) fn made_of<'e>(parts: impl Iterator<Item = &'e Expr>) -> Coercibility {
-    made(parts).map_or(Coercibility::System, |h| h.hold)
+    match made(parts) {
+        Some(h) if h.hold == Coercibility::Parted => Coercibility::Mixed,
+        Some(h) => h.hold,
+        None => Coercibility::System,
+    }
 }
 
 /// What is made of these holds to; `None` if none is a string.
@@ -198,10 +216,13 @@ fn both(a: Held, b: Held) -> Held {
         false => Held { ascii, ..b },
     };
     if a.collation == b.collation {
-        return firmer;
+        return match a.is_none() {
+            true => Held { ascii, ..a },
+            false => firmer,
+        };
     }
-    let mixed = |collation| Held {
-        hold: Coercibility::Mixed,
+    let without = |hold, collation| Held {
+        hold,
         collation,
         ascii,
     };
@@ -209,10 +230,12 @@ fn both(a: Held, b: Held) -> Held {
     if x == y {
         return match (a.collation.is_bin(), b.collation.is_bin()) {
             _ if a.hold != b.hold => firmer,
-            _ if a.hold == Coercibility::Explicit => mixed(Collation::bin_of(x)),
+            _ if a.hold == Coercibility::Explicit => {
+                without(Coercibility::Torn, Collation::bin_of(x))
+            }
             (true, _) => Held { ascii, ..a },
             (_, true) => Held { ascii, ..b },
-            _ => mixed(Collation::bin_of(x)),
+            _ => without(Coercibility::Parted, Collation::bin_of(x)),
         };
     }
     let binary = |c: Charset| c == Charset::Binary;
@@ -223,7 +246,7 @@ fn both(a: Held, b: Held) -> Held {
             false => firmer,
         };
     }
-    if a.hold == Coercibility::Mixed || b.hold == Coercibility::Mixed {
+    if a.hold == Coercibility::Torn || b.hold == Coercibility::Torn {
         return firmer;
     }
     if a.takes(b) {
@@ -236,7 +259,7 @@ fn both(a: Held, b: Held) -> Held {
     if a.hold != b.hold && a.hold.max(b.hold) >= Coercibility::System {
         return firmer;
     }
-    mixed(Collation::Utf8mb4Bin)
+    without(Coercibility::Torn, Collation::Utf8mb4Bin)
 }
 
 fn together(list: &[&Expr]) -> Option<Held> {
@@ -282,28 +305,58 @@ pub(in crate::expr) fn collation_of(list: &[&Expr]) -> Option<Collation> {
     together(list).map(|h| h.collation)
 }
 
-/// The same for a comparison, which cannot be made where they agree on none: 1267, 1270 or 1271.
+/// The same for a comparison, which cannot be made where they agree on none: 1267, 1270 or 1271. A string beside none other is
+/// compared with no text.
 pub(super) fn agree(list: &[&Expr], operation: &str) -> SqlResult<()> {
+    if list.iter().filter(|e| held(e).is_some()).count() < 2 {
+        return Ok(());
+    }
     match together(list) {
-        Some(all) if all.hold == Coercibility::Mixed => Err(mix(list, operation)),
-        Some(all) => match lost(list, all.collation) {
-            Some((text, of)) => Err(not_converted(text, of, all.collation)),
-            None => Ok(()),
-        },
+        Some(all) if all.is_none() || all.hold != Coercibility::Explicit && part(list) => {
+            Err(mix(list, operation))
+        }
+        Some(all) => fitting(list, all.collation),
         None => Ok(()),
+    }
+}
+
+/// Whether strings of a list, one after the other, agree on no collation, though one behind them may decide.
+fn part(list: &[&Expr]) -> bool {
+    let mut all = (2..=list.len()).filter_map(|n| together(&list[..n]));
+    all.any(|h| h.hold == Coercibility::Parted)
+}
+
+/// The same where strings of one collation are compared by it, though they be made of such as agree on none.
+pub(super) fn agree_at_all(list: &[&Expr], operation: &str) -> SqlResult<()> {
+    let mut collations = list.iter().filter_map(|e| e.ty.text_collation());
+    match collations.next() {
+        Some(first) if collations.all(|c| c == first) => Ok(()),
+        _ => agree(list, operation),
+    }
+}
+
+/// Error 1267 for the argument of MIN() or MAX() whose strings agree on no collation.
+pub(super) fn ordered(e: &Expr, operation: &str) -> SqlResult<()> {
+    match held(e) {
+        Some(h) if h.is_none() => Err(mix(&[e, e], operation)),
+        _ => Ok(()),
     }
 }
 
 /// The same for a function that makes one text of several, or compares them: that takes collations of one character set that do not agree.
 pub(super) fn meet(list: &[&Expr], operation: &str) -> SqlResult<()> {
-    let charset = |e: &Expr| e.ty.collation.character_set();
-    let mut strings = list.iter().filter(|e| e.ty.is_string());
-    let Some(first) = strings.next() else {
-        return Ok(());
-    };
-    match strings.all(|e| charset(e) == charset(first)) {
-        true => Ok(()),
-        false => agree(list, operation),
+    match together(list) {
+        Some(all) if all.hold == Coercibility::Torn => Err(mix(list, operation)),
+        Some(all) => fitting(list, all.collation),
+        None => Ok(()),
+    }
+}
+
+/// Error 3854 for a constant among these that a collation's character set doesn't have.
+fn fitting(list: &[&Expr], collation: Collation) -> SqlResult<()> {
+    match lost(list, collation) {
+        Some((text, of)) => Err(not_converted(text, of, collation)),
+        None => Ok(()),
     }
 }
 

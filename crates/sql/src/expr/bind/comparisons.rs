@@ -417,7 +417,12 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
     if value.ty.is_string() {
         strings.extend(&items);
     }
-    agree(&strings, " IN ")?;
+    let operation = match (strings.len(), negated) {
+        (2, false) => "=",
+        (2, true) => "<>",
+        _ => " IN ",
+    };
+    agree(&strings, operation)?;
     fit_params(&strings, scope);
     let collation = comparison_collation(&strings);
     let l = InList::new(value, items, negated, collation);
@@ -488,9 +493,36 @@ pub(super) fn like(l: &ast::Like, scope: &mut dyn Scope) -> SqlResult<Expr> {
     Ok(predicate(ExprKind::Like(Box::new(l)), nullable))
 }
 
-pub(super) fn regexp(value: Expr, pattern: Expr, negated: bool) -> Expr {
-    let collation = comparison_collation(&[&value, &pattern]);
+pub(super) fn regexp(value: Expr, pattern: Expr, negated: bool) -> SqlResult<Expr> {
+    let sides = [&value, &pattern];
+    characters(&sides, "regexp_like")?;
+    coercion::agree_at_all(&sides, "regexp_like")?;
+    let collation = comparison_collation(&sides);
     let nullable = value.nullable || pattern.nullable;
     let r = Regexp::new(value, pattern, negated, collation);
-    predicate(ExprKind::Regexp(Box::new(r)), nullable)
+    Ok(predicate(ExprKind::Regexp(Box::new(r)), nullable))
+}
+
+/// Error 3995 where a regular expression or what it is looked for in is a binary string and the other is none. What is no string
+/// goes with either.
+pub(super) fn characters(texts: &[&Expr], operation: &str) -> SqlResult<()> {
+    let mut strings = texts
+        .iter()
+        .filter(|e| e.ty.is_string())
+        .map(|e| e.ty.collation);
+    let Some(first) = strings.next() else {
+        return Ok(());
+    };
+    let binary = |c: Collation| c == Collation::Binary;
+    match strings.find(|c| binary(*c) != binary(first)) {
+        None => Ok(()),
+        Some(other) => Err(SqlError::new(
+            3995,
+            format!(
+                "Character set '{}' cannot be used in conjunction with '{}' in call to {operation}.",
+                first.name(),
+                other.name()
+            ),
+        )),
+    }
 }

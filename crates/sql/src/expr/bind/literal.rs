@@ -89,7 +89,7 @@ pub(super) fn number(digits: &str) -> SqlResult<Expr> {
     let v = parse::number(digits)?;
     let ty = match &v {
         Value::Int(_) => SqlType {
-            length: digits.len() as u32,
+            length: digits.trim_start_matches('-').len() as u32,
             ..SqlType::bigint()
         },
         Value::UInt(_) => SqlType {

@@ -48,7 +48,7 @@ use super::{AggregateSpec, CompareOp, EvalContext, Expr, ExprKind, WindowFunctio
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Collation, Encoding, SqlType};
-use crate::value::{Date, Value, date_allowed};
+use crate::value::{Date, Value, date_allowed, double_of_text};
 
 /// What a subquery in an expression is asked.
 #[derive(Debug)]
@@ -382,6 +382,8 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
     match value {
         // A statement may have thousands of them.
         Ok(Value::Bytes(text)) if text.len() >= LONG_BYTES => e,
+        // As a constant it would be complained of where a number is wanted.
+        Ok(Value::Bytes(text)) if e.is_quiet() && !double_of_text(&text).1 => e,
         Ok(v) => Expr::new(ExprKind::Literal(v), e.ty, e.nullable),
         Err(_) => e,
     }

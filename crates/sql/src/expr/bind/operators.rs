@@ -139,8 +139,8 @@ fn combine(op: ast::BinaryOp, mut a: Expr, mut b: Expr, scope: &mut dyn Scope) -
         B::BitXor => bits(BitOp::Xor, a, b),
         B::Shl => bits(BitOp::ShiftLeft, a, b),
         B::Shr => bits(BitOp::ShiftRight, a, b),
-        B::Regexp => regexp(json::as_text(a), json::as_text(b), false),
-        B::NotRegexp => regexp(json::as_text(a), json::as_text(b), true),
+        B::Regexp => regexp(json::as_text(a), json::as_text(b), false)?,
+        B::NotRegexp => regexp(json::as_text(a), json::as_text(b), true)?,
         B::SoundsLike => {
             for e in [&mut a, &mut b] {
                 let text = std::mem::replace(e, Expr::null());
@@ -258,14 +258,18 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
     })
 }
 
-/// The negative of a constant whose negative is no BIGINT: a DECIMAL.
+/// The negative of a constant whose negative is no BIGINT, and of any that is negative itself: a DECIMAL.
 fn beyond(e: &Expr) -> Option<Expr> {
     let number = match e.as_constant()? {
-        Value::Int(i64::MIN) => Decimal::from(i64::MIN),
+        Value::Int(n) if *n < 0 && e.ty.is_integer() => Decimal::from(*n),
         Value::UInt(n) if *n > i64::MIN.unsigned_abs() => Decimal::from(*n),
         _ => return None,
     };
-    let digits = if number.is_negative() { 19 } else { 20 };
+    let digits = match e.as_constant() {
+        Some(Value::Int(i64::MIN)) => 19,
+        Some(Value::Int(_)) => e.ty.integer_digits(),
+        _ => 20,
+    };
     let v = Value::Decimal(number.negated());
     Some(Expr::literal(v, SqlType::decimal(digits, 0)))
 }

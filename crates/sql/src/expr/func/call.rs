@@ -6,11 +6,14 @@ use super::{Func, joint};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
-use crate::expr::operators::number;
+use crate::expr::operators::{number, out_of_range_null};
 use crate::expr::{EvalContext, Expr, ExprKind};
 use crate::types::Collation;
 use crate::value::convert::exact_integer;
-use crate::value::{Date, DateTime, Decimal, Time, Value, member_number, read_time, truncated};
+use crate::value::{
+    Date, DateTime, Decimal, Read, Time, Value, member_number, no_datetime, read_datetime,
+    read_time, truncated,
+};
 
 /// Computes a call.
 pub(super) type Eval = for<'r, 'c, 'a> fn(&'r Call<'c, 'a>) -> Computed<'a>;
@@ -55,7 +58,7 @@ impl<'a> Call<'_, 'a> {
     }
     /// The same as a number.
     pub(super) fn number(&self, i: usize) -> Result<Value<'a>, Exit> {
-        Ok(number(self.value(i)?, self.cx)?)
+        Ok(number(self.value(i)?, &self.args[i], self.cx)?)
     }
     pub(super) fn text(&self, i: usize) -> Result<Cow<'a, [u8]>, Exit> {
         self.args[i].text(self.cx)?.ok_or(Exit::Null)
@@ -81,7 +84,7 @@ impl<'a> Call<'_, 'a> {
             return Ok(number);
         }
         let whole = integer_prefix(b);
-        if exact_integer(b).is_none() {
+        if exact_integer(b).is_none() && !e.is_quiet() {
             truncated(self.cx.session, "INTEGER", &v)?;
         }
         Ok(match i64::try_from(whole) {
@@ -98,30 +101,43 @@ impl<'a> Call<'_, 'a> {
     }
     /// A date and time; NULL with warning 1292 if the argument is none.
     pub(super) fn datetime(&self, i: usize) -> Result<DateTime, Exit> {
+        self.moment(i, Read::DateTime)
+    }
+    /// A date, with the time of day that it may have.
+    pub(super) fn day(&self, i: usize) -> Result<DateTime, Exit> {
+        self.moment(i, Read::Date)
+    }
+    fn moment(&self, i: usize, read: Read) -> Result<DateTime, Exit> {
         let v = self.value(i)?;
         let d = match &v {
             Value::Time(t) => {
                 DateTime::from_days_micros(self.cx.session.local_now().date.days(), t.micros)
             }
-            v => v.to_datetime(),
+            v => read_datetime(v, read, self.cx.session)?,
         };
-        let Some(d) = d else {
-            let m = format!(
-                "Incorrect datetime value: '{}'",
-                crate::value::printable(&v.to_text())
-            );
-            self.cx.session.complain(1292, m)?;
-            return Err(Exit::Null);
-        };
+        d.ok_or(Exit::Null)
+    }
+    /// A date that the calendar has; complained of as [`Call::day`] does if it is none.
+    pub(super) fn date(&self, i: usize) -> Result<Date, Exit> {
+        let d = self.day(i)?.date;
+        self.existing(i, d, Read::Date)?;
         Ok(d)
     }
-    /// A date that the calendar has.
-    pub(super) fn date(&self, i: usize) -> Result<Date, Exit> {
-        let d = self.datetime(i)?.date;
-        if d.exists() { Ok(d) } else { Err(Exit::Null) }
+    /// NULL if a date that an argument is read as is not in the calendar.
+    pub(super) fn existing(&self, i: usize, date: Date, read: Read) -> Result<(), Exit> {
+        if date.exists() {
+            return Ok(());
+        }
+        no_datetime(&self.value(i)?, read, self.cx.session)?;
+        Err(Exit::Null)
     }
     pub(super) fn time(&self, i: usize) -> Result<Time, Exit> {
         read_time(&self.value(i)?, self.cx.session)?.ok_or(Exit::Null)
+    }
+    /// NULL with warning 6527: a result that its type does not have.
+    pub(super) fn beyond(&self, kind: &str) -> Computed<'a> {
+        out_of_range_null(kind, self.expr, self.cx)?;
+        Err(Exit::Null)
     }
     /// NULL with warning 1301 if a result of that many bytes is too long to be made.
     #[inline]

@@ -9,10 +9,10 @@ use crate::value::Value;
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("GREATEST", 2..=ANY, in_common, |c| extreme(c, Ordering::Greater)).takes_alike(),
-    row("LEAST", 2..=ANY, in_common, |c| extreme(c, Ordering::Less)).takes_alike(),
-    row("COALESCE", 1..=ANY, in_common, coalesce).null(Null::OfAll).takes_alike().takes_json(),
-    row("IFNULL", 2..=2, in_common, coalesce).aka(&["NVL"]).null(Null::OfAll).takes_alike().takes_json(),
+    row("GREATEST", 2..=ANY, in_common, |c| extreme(c, Ordering::Greater)).takes_alike().quiet(),
+    row("LEAST", 2..=ANY, in_common, |c| extreme(c, Ordering::Less)).takes_alike().quiet(),
+    row("COALESCE", 1..=ANY, in_common, coalesce).null(Null::OfAll).takes_alike().takes_json().quiet(),
+    row("IFNULL", 2..=2, in_common, coalesce).aka(&["NVL"]).null(Null::OfAll).takes_alike().takes_json().quiet(),
 ];
 
 /// The type that all arguments have in common.

@@ -3,11 +3,11 @@
 use super::typing::{date, int, plain};
 use super::{Call, Computed, Exit, Follows, Function, Null, row};
 use crate::value::time::{self, MICROS};
-use crate::value::{Date, DateTime, Value};
+use crate::value::{Date, DateTime, Read, Value, no_datetime};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("DATE", 1..=1, date, |c| Ok(Value::Date(allowed(c)?.date))).null(Null::Maybe),
+    row("DATE", 1..=1, date, |c| Ok(Value::Date(allowed(c, Read::Date)?.date))).null(Null::Maybe),
     row("DAYOFWEEK", 1..=1, int::<10>, |c| Ok(Value::Int((c.date(0)?.weekday() + 1) % 7 + 1))).null(Null::Maybe),
     row("WEEKDAY", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.weekday()))).null(Null::Maybe),
     row("DAYOFYEAR", 1..=1, int::<10>, |c| Ok(Value::Int(c.date(0)?.day_of_year()))).null(Null::Maybe),
@@ -27,17 +27,15 @@ pub(super) const FUNCTIONS: &[Function] = &[
 ];
 
 /// The first argument, unless sql_mode has no such date: then it is as if it were cast.
-pub(super) fn allowed(c: &Call<'_, '_>) -> Result<DateTime, Exit> {
-    let d = c.datetime(0)?;
+pub(super) fn allowed(c: &Call<'_, '_>, read: Read) -> Result<DateTime, Exit> {
+    let d = match read {
+        Read::Date => c.day(0)?,
+        Read::DateTime => c.datetime(0)?,
+    };
     if crate::value::date_allowed(d.date, c.cx.session) {
         return Ok(d);
     }
-    let text = c.value(0)?.to_text().into_owned();
-    let m = format!(
-        "Incorrect datetime value: '{}'",
-        crate::value::printable(&text)
-    );
-    c.cx.session.complain(1292, m)?;
+    no_datetime(&c.value(0)?, read, c.cx.session)?;
     Err(Exit::Null)
 }
 
@@ -62,7 +60,7 @@ fn yearweek<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn monthname<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let month = usize::from(c.datetime(0)?.date.month);
+    let month = usize::from(c.day(0)?.date.month);
     let names = c.cx.session.names.get().months;
     let name = month.checked_sub(1).and_then(|m| names.get(m));
     Ok(Value::str(name.ok_or(Exit::Null)?))
@@ -74,8 +72,9 @@ fn dayname<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn last_day<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let d = c.datetime(0)?.date;
+    let d = c.day(0)?.date;
     if d.month == 0 {
+        no_datetime(&c.value(0)?, Read::Date, c.cx.session)?;
         return Err(Exit::Null);
     }
     Ok(Value::Date(Date {
@@ -86,15 +85,15 @@ fn last_day<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 
 fn from_days<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let day = c.int(0)?;
-    let date = Date::from_days(day).filter(|_| day > 0);
-    date.map(Value::Date).ok_or(Exit::Null)
+    match Date::from_days(day).filter(|_| day > 0) {
+        Some(date) => Ok(Value::Date(date)),
+        None => c.beyond("DATE"),
+    }
 }
 
 fn to_seconds<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let d = c.datetime(0)?;
-    if !d.date.exists() {
-        return Err(Exit::Null);
-    }
+    c.existing(0, d.date, Read::DateTime)?;
     Ok(Value::Int(d.date.days() * 86_400 + d.day_micros() / MICROS))
 }
 

@@ -89,6 +89,8 @@ struct Function {
     joins: bool,
     /// See [`Func::compares`].
     compares: bool,
+    /// See [`Func::is_quiet`].
+    quiet: bool,
     /// See [`Func::takes_json`].
     takes_json: bool,
     /// See [`Func::makes_its_own`].
@@ -146,6 +148,7 @@ const fn row(
         takes_alike: false,
         joins: false,
         compares: false,
+        quiet: false,
         takes_json: false,
         makes_its_own: false,
         eval,
@@ -191,6 +194,11 @@ impl Function {
     /// See [`Func::compares`].
     const fn compares(mut self) -> Function {
         self.compares = true;
+        self
+    }
+    /// See [`Func::is_quiet`].
+    const fn quiet(mut self) -> Function {
+        self.quiet = true;
         self
     }
     /// See [`Func::takes_json`].
@@ -285,6 +293,7 @@ impl Func {
     pub const DateDiff: Func = Func::named("DATEDIFF");
     pub const DayOfWeek: Func = Func::named("DAYOFWEEK");
     pub const DayOfYear: Func = Func::named("DAYOFYEAR");
+    pub const FindInSet: Func = Func::named("FIND_IN_SET");
     pub const Floor: Func = Func::named("FLOOR");
     pub const FulltextRank: Func = Func::named("MATCH AGAINST");
     pub const GetFormat: Func = Func::named("GET_FORMAT");
@@ -377,6 +386,19 @@ impl Func {
     /// Whether it compares its arguments that are texts, for which they must agree on a collation.
     pub(super) fn compares(self) -> bool {
         self.row().compares
+    }
+    /// How many of its arguments, the first, are the texts of a regular expression's search: what is looked through, the expression and
+    /// what takes its place. `None` of any other function.
+    pub(super) fn regexp_texts(self) -> Option<usize> {
+        match self.name() {
+            "REGEXP_LIKE" | "REGEXP_INSTR" | "REGEXP_SUBSTR" => Some(2),
+            "REGEXP_REPLACE" => Some(3),
+            _ => None,
+        }
+    }
+    /// Whether its text is read as a number without a word of what it has that is none.
+    pub(super) fn is_quiet(self) -> bool {
+        self.row().quiet
     }
     /// Whether documents among its arguments stay what they are; otherwise they are their texts.
     pub(super) fn takes_json(self) -> bool {

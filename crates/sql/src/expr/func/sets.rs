@@ -13,7 +13,7 @@ use crate::value::{Value, member_number};
 pub(super) const FUNCTIONS: &[Function] = &[
     row("FIELD", 2..=ANY, int::<10>, field).takes_alike(),
     row("ELT", 2..=ANY, one_of, elt).null(Null::Maybe).joins(),
-    row("FIND_IN_SET", 2..=2, int::<10>, find_in_set).joins(),
+    row("FIND_IN_SET", 2..=2, int::<10>, find_in_set).compares(),
     row("INTERVAL", 2..=ANY, int::<2>, interval),
     row("MAKE_SET", 2..=ANY, |t| t.text(t.lengths().saturating_add(t.args.len() as u32)), make_set).null(Null::Maybe).joins(),
     row("EXPORT_SET", 3..=5, exported, export_set).null(Null::OfAnyOrLong).joins(),
@@ -40,7 +40,15 @@ fn field<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let v = c.args[0].eval(c.cx)?;
     let collation = c.collation();
     for (i, a) in c.args.iter().enumerate().skip(1) {
-        if compare(&v, &a.eval(c.cx)?, collation, c.cx)?.is_some_and(|o| o.is_eq()) {
+        if compare(
+            &v,
+            &a.eval(c.cx)?,
+            collation,
+            [Some(&c.args[0]), Some(a)],
+            c.cx,
+        )?
+        .is_some_and(|o| o.is_eq())
+        {
             return Ok(Value::Int(i as i64));
         }
     }
@@ -56,7 +64,7 @@ fn field_of_numbers<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
                 Some(bit_string(&b) as f64)
             }
             Value::Bytes(b) if e.ty.is_enumerated() => member_number(&b, &e.ty).map(|n| n.to_f64()),
-            v => Some(number(v, c.cx)?.to_f64()),
+            v => Some(number(v, e, c.cx)?.to_f64()),
         })
     };
     let Some(v) = double(&c.args[0])? else {

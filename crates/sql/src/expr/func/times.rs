@@ -4,9 +4,9 @@ use super::dates::allowed;
 use super::typing::{int, temporal_fsp};
 use super::{Call, Computed, Exit, Follows, Function, Null, Typing, row};
 use crate::types::{BaseType, SqlType};
-use crate::value::parse_time::{parse_datetime, parse_time};
+use crate::value::parse_time::{is_beyond_month, parse_datetime, parse_time};
 use crate::value::time::{self, MICROS};
-use crate::value::{DateTime, Decimal, Time, Value};
+use crate::value::{DateTime, Decimal, Read, Time, Value, no_datetime};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -101,17 +101,20 @@ fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn timestamp<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let d = allowed(c)?;
+    let d = allowed(c, Read::DateTime)?;
     if c.len() == 1 {
         return Ok(Value::DateTime(d));
     }
-    moved_date(d, c.time(1)?.micros)
+    c.existing(0, d.date, Read::DateTime)?;
+    moved_date(d, c.time(1)?.micros, c)
 }
 
-/// A moment so much later. Days of the year 0 have no number, so none of them is reached.
-fn moved_date<'a>(d: DateTime, micros: i64) -> Computed<'a> {
-    let moved = d.add_micros(micros).filter(|d| d.date.year > 0);
-    moved.map(Value::DateTime).ok_or(Exit::Null)
+/// A moment so much later.
+fn moved_date<'a>(d: DateTime, micros: i64, c: &Call<'_, 'a>) -> Computed<'a> {
+    match d.add_micros(micros) {
+        Some(moved) => Ok(Value::DateTime(moved)),
+        None => c.beyond("DATETIME"),
+    }
 }
 
 /// Seconds (with a fraction) as a TIME.
@@ -135,25 +138,56 @@ fn sec_to_time<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     seconds(c.decimal(0)?).map(Value::Time).ok_or(Exit::Null)
 }
 
+/// Whether a text is written as a time of day and nothing else: with colons, and maybe days before it.
+fn is_clock(text: &[u8]) -> bool {
+    text.contains(&b':') && parse_time(text).is_some_and(|p| !p.trailing && !p.clamped && !p.dated)
+}
+
+/// What ADDTIME and SUBTIME start from: a text is a time of day if it is written as one, else a date if it can be.
+fn start<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    let v = c.value(0)?;
+    Ok(match &v {
+        Value::Date(_) | Value::DateTime(_) => Value::DateTime(c.datetime(0)?),
+        Value::Bytes(text) if !is_clock(text) => match (parse_datetime(text), parse_time(text)) {
+            (Some(p), _) if p.value.date.exists() => Value::DateTime(p.value),
+            (None, Some(t)) if !is_beyond_month(text) => Value::Time(t.value),
+            (None, None) if !is_beyond_month(text) => {
+                no_datetime(&v, Read::DateTime, c.cx.session)?;
+                return Err(Exit::Null);
+            }
+            _ => {
+                no_datetime(&v, Read::Date, c.cx.session)?;
+                return Err(Exit::Null);
+            }
+        },
+        // More than a time can be.
+        number if number.is_number() && number.to_i64() > LONGEST_TIME => {
+            Value::DateTime(c.datetime(0)?)
+        }
+        _ => Value::Time(c.time(0)?),
+    })
+}
+
+/// A time so much later: NULL beyond the last, but of a text the last.
+fn time_later<'a>(t: Time, step: i64, c: &Call<'_, 'a>) -> Computed<'a> {
+    let (later, clamped) = Time::clamped(t.micros.saturating_add(step));
+    if !clamped {
+        return Ok(Value::Time(later));
+    }
+    match c.beyond("TIME") {
+        Err(Exit::Null) if c.expr.ty.is_string() => Ok(Value::Time(later)),
+        other => other,
+    }
+}
+
 /// ADDTIME, or SUBTIME for a sign of -1.
 fn move_by<'a>(c: &Call<'_, 'a>, sign: i64) -> Computed<'a> {
-    // A text with a date is no time to go by.
-    if let Value::Bytes(text) = c.value(1)?
-        && is_dated(&text)
-    {
-        return Err(Exit::Null);
-    }
+    let v = start(c)?;
     let step = c.time(1)?.micros * sign;
-    let v = c.value(0)?;
-    let as_datetime = match &v {
-        Value::Date(_) | Value::DateTime(_) => true,
-        Value::Bytes(b) => parse_datetime(b).is_some() && is_dated(b),
-        _ => false,
-    };
-    let result = if as_datetime {
-        moved_date(c.datetime(0)?, step)?
-    } else {
-        time_value(c.time(0)?.micros.saturating_add(step), c)?
+    let result = match v {
+        Value::DateTime(d) if d.date.exists() => moved_date(d, step, c)?,
+        Value::DateTime(_) => return Err(Exit::Null),
+        v => time_later(v.to_time().unwrap_or_default(), step, c)?,
     };
     if c.expr.ty.is_string() {
         return Ok(Value::Bytes(result.to_text().into_owned().into()));

@@ -1,6 +1,7 @@
 //! DATE, DATETIME and TIMESTAMP.
 
-use super::super::assign::{StoreContext, Target, date_allowed, printable};
+use super::super::assign::{StoreContext, Target, date_allowed};
+use super::super::cast::{Read, no_datetime, read_datetime};
 use super::super::env::ConversionEnv;
 use super::super::time::{self, Date, DateTime, truncate_micros};
 use super::super::zone::Moment;
@@ -99,9 +100,16 @@ pub(super) fn cast<'a>(
     ty: &SqlType,
     session: &ConversionEnv,
 ) -> SqlResult<Value<'a>> {
+    let read = match ty.base {
+        BaseType::Date => Read::Date,
+        _ => Read::DateTime,
+    };
     let parsed = match &value {
         Value::Time(t) => DateTime::from_days_micros(session.local_now().date.days(), t.micros),
-        other => other.to_datetime(),
+        other => match read_datetime(other, read, session)? {
+            Some(d) => Some(d),
+            None => return Ok(Value::Null),
+        },
     };
     let good = parsed
         .filter(|d| date_allowed(d.date, session))
@@ -116,11 +124,7 @@ pub(super) fn cast<'a>(
         Some(d) if ty.base == BaseType::Date => Value::Date(d.date),
         Some(d) => Value::DateTime(d),
         None => {
-            let m = format!(
-                "Incorrect datetime value: '{}'",
-                printable(&value.to_text())
-            );
-            session.complain(1292, m)?;
+            no_datetime(&value, read, session)?;
             Value::Null
         }
     })

@@ -3,7 +3,7 @@
 use super::super::vector::{Data, Vector};
 use super::operand::{Operand, either, one_by_one};
 use super::{Frame, Tried};
-use crate::expr::{ArithmeticOp, Expr, arithmetic_of, number_of};
+use crate::expr::{ArithmeticOp, Expr, ExprKind, arithmetic_of, number_of};
 use crate::types::{BaseType, SqlType};
 use crate::value::Value;
 
@@ -29,8 +29,13 @@ pub(super) fn apply<'b>(
     }
     let cx = f.cx.around();
     one_by_one(both_same, n, |i| {
-        let a = number_of(a.value(i), &cx)?;
-        let b = number_of(b.value(i), &cx)?;
+        let (a, b) = match &e.kind {
+            ExprKind::Arithmetic(_, by) => (
+                number_of(a.value(i), &by[0], &cx)?,
+                number_of(b.value(i), &by[1], &cx)?,
+            ),
+            _ => (a.value(i), b.value(i)),
+        };
         Ok(arithmetic_of(e, op, a, b, &cx)?.into_owned())
     })
 }

@@ -132,11 +132,13 @@ fn one_by_one(
     let cx = f.cx.around();
     let one = |i: usize| -> Tried<u8> {
         let (a, b) = (a.value(i), b.value(i));
-        Ok(match compare_values(&a, &b, collation, &cx)? {
-            Some(o) => u8::from(op.holds(o)),
-            None if op == CompareOp::NullSafeEq => u8::from(a.is_null() && b.is_null()),
-            None => NULL,
-        })
+        Ok(
+            match compare_values(&a, &b, collation, [None, None], &cx)? {
+                Some(o) => u8::from(op.holds(o)),
+                None if op == CompareOp::NullSafeEq => u8::from(a.is_null() && b.is_null()),
+                None => NULL,
+            },
+        )
     };
     if a.same().is_some() && b.same().is_some() {
         return Ok(vec![one(0)?; n]);
