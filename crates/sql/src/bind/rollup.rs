@@ -131,6 +131,7 @@ impl Binder<'_, '_> {
             if replace(e) {
                 e.nullable = true;
                 head.nullable = true;
+                head.meta.ty = std::mem::replace(&mut head.meta.ty, SqlType::null()).computed();
                 head.meta.flags &= !FLAG_NOT_NULL;
             }
         }

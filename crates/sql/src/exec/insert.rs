@@ -143,16 +143,16 @@ impl<'s> Insertion<'s> {
         list: &'s [Vec<Given>],
         times: usize,
     ) -> SqlResult<()> {
+        if let Some(numbers) = self.writer.numbers() {
+            numbers.expect((list.len() * times) as u64);
+        }
         let all = st.params;
         let width = st.plan.params.max(1);
         for time in 0..times {
             if times > 1 {
                 st.params = &all[time * width..][..width];
             }
-            for (n, row) in list.iter().enumerate() {
-                if let Some(numbers) = self.writer.numbers() {
-                    numbers.expect((list.len() * (times - time) - n) as u64);
-                }
+            for row in list {
                 st.tick()?;
                 self.given(st, row)?;
             }
@@ -362,7 +362,12 @@ impl<'s> Insertion<'s> {
     /// Ends the statement. `several`: it may have inserted more than one row, and says how many.
     fn outcome(&mut self, st: &mut State<'s>, several: bool) -> Outcome {
         let (generated_id, given) = match self.writer.numbers() {
-            Some(numbers) => (numbers.first_generated(), numbers.last_given()),
+            Some(numbers) => {
+                if self.t.schema.partitioning.is_some() {
+                    numbers.release(&self.t.table);
+                }
+                (numbers.first_generated(), numbers.last_given())
+            }
             None => (None, 0),
         };
         let (rows, warnings) = (self.writer.row(), st.env.diagnostics.borrow().len());

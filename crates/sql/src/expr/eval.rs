@@ -220,6 +220,10 @@ impl Expr {
         match &self.kind {
             K::Compare(op, args, collation) => {
                 let a = args[0].shown(cx)?;
+                // Beside NULL the other side is not looked at.
+                if a.is_null() && *op != super::CompareOp::NullSafeEq {
+                    return Ok(None);
+                }
                 let b = args[1].shown(cx)?;
                 Ok(
                     match compare(&a, &b, *collation, [Some(&args[0]), Some(&args[1])], cx)? {

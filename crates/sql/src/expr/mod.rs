@@ -386,13 +386,13 @@ impl Expr {
         });
         pure
     }
-    /// Whether it is read as a number without a word of what it has that is none: the value of a subquery, the first that is not NULL,
-    /// the least and the greatest.
+    /// Whether it is read as a number without a word of what it has that is none: the value of a subquery, a TEXT, the first that is not
+    /// NULL, the least and the greatest.
     pub(crate) fn is_quiet(&self) -> bool {
         let silent = |e: &Expr| !e.ty.is_string() || e.is_quiet();
         match &self.kind {
             ExprKind::Function(f, _) => f.is_quiet(),
-            ExprKind::Column { label, .. } => &**label == SUBQUERY,
+            ExprKind::Column { label, .. } => &**label == SUBQUERY || self.ty.is_blob(),
             ExprKind::Case(branches, last) => {
                 branches.iter().all(|(_, e)| silent(e)) && last.as_deref().is_none_or(silent)
             }

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 
 use super::display::quoted;
-use super::{ArithmeticOp, BitOp, EvalContext, Expr, kinds};
+use super::{ArithmeticOp, BitOp, EvalContext, Expr, ExprKind, kinds};
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Category, Collation};
 use crate::value::convert::exact_integer;
-use crate::value::{Decimal, Value, double_of_text, number_of_text, truncated};
+use crate::value::{Decimal, Value, double_of_text, number_of_text, printable_bytes, truncated};
 
 /// Error 1690: a result outside of its type.
 #[cold]
@@ -24,11 +24,23 @@ pub(super) fn out_of_range_null(kind: &str, e: &Expr, cx: &EvalContext<'_>) -> S
     cx.session.complain(6527, m)
 }
 
+/// Whether an expression, other than a column, makes bytes.
+fn makes_bytes(e: &Expr) -> bool {
+    e.ty.has_bytes() && !matches!(e.kind, ExprKind::Column { .. })
+}
+
 /// The number that a text is which an expression gave; what is none is complained of, unless what gave it is quiet.
 pub(crate) fn text_number(b: &[u8], by: Option<&Expr>, cx: &EvalContext<'_>) -> SqlResult<f64> {
     match double_of_text(b) {
         (v, true) => Ok(v),
         (v, false) if by.is_some_and(Expr::is_quiet) => Ok(v),
+        // Of bytes those that are no ASCII are shown by their numbers.
+        (v, false) if by.is_some_and(makes_bytes) => {
+            let text = printable_bytes(&b[..b.len().min(64)]);
+            let m = format!("Truncated incorrect DOUBLE value: '{text}'");
+            cx.session.complain(1292, m)?;
+            Ok(v)
+        }
         _ => number_of_text(b, cx.session),
     }
 }
@@ -60,9 +72,29 @@ pub(super) fn arithmetic<'a>(
     args: &'a [Expr; 2],
     cx: &EvalContext<'a>,
 ) -> SqlResult<Value<'a>> {
-    let a = number(args[0].eval(cx)?, &args[0], cx)?;
-    let b = number(args[1].eval(cx)?, &args[1], cx)?;
+    let read = match op {
+        ArithmeticOp::IntDiv => divisible,
+        _ => number,
+    };
+    let a = read(args[0].eval(cx)?, &args[0], cx)?;
+    let b = read(args[1].eval(cx)?, &args[1], cx)?;
     arithmetic_of(e, op, a, b, cx)
+}
+
+/// The same for DIV, which reads texts as decimals.
+fn divisible<'a>(v: Value<'a>, by: &Expr, cx: &EvalContext<'_>) -> SqlResult<Value<'a>> {
+    let Value::Bytes(b) = &v else {
+        return number(v, by, cx);
+    };
+    let p = Decimal::parse_prefix(b);
+    let whole = p.used > 0 && b[p.used..].trim_ascii().is_empty();
+    if !whole && by.is_quiet() {
+        let m = "Incorrect DECIMAL value: '0' for column '' at row -1";
+        cx.session.complain(1366, m)?;
+    } else if !whole {
+        truncated(cx.session, "DECIMAL", &v)?;
+    }
+    Ok(Value::Decimal(p.value))
 }
 
 /// The same of operands that are [`number`]s.

@@ -1,7 +1,8 @@
 //! AUTO_INCREMENT within a statement: numbers reserved, handed out, given back, passed by.
 //!
-//! A statement reserves as many numbers of the table's counter as it still expects rows, so that those of one INSERT follow
-//! each other, and hands them out one by one. A number whose row was not stored after all goes to the next row. A number
+//! A statement reserves as many numbers of the table's counter as it has rows, so that those of one INSERT follow each other, and hands
+//! them out one by one; one that doesn't know how many rows there will be reserves one, then two, four and so on, and as in MySQL those
+//! that nobody took are lost, but for partitioned tables. A number whose row was not stored after all goes to the next row. A number
 //! that a row brings along moves the counter, and what is reserved, beyond it.
 
 use std::sync::Arc;
@@ -14,6 +15,9 @@ use crate::store_error::store_error;
 use crate::types::Schema;
 use crate::value::{Value, no_number};
 
+/// How often the numbers reserved are doubled at most: 65,535 at a time.
+const MOST_BITS: u32 = 16;
+
 /// What a statement does with its table's AUTO_INCREMENT column.
 #[derive(Debug)]
 pub struct AutoIncrement {
@@ -25,8 +29,12 @@ pub struct AutoIncrement {
     reserved: (u64, u64),
     /// `reserved` starts where `insert_id` says: the table's counter must be told.
     forced: bool,
-    /// Rows that may still come and want a number.
+    /// The rows of the statement; 0 if nobody knows how many.
     expected: u64,
+    /// Reservations made.
+    times: u32,
+    /// Of the rows that the last reservation was for those still to come.
+    coming: u64,
     /// The number last taken.
     taken: u64,
     /// The first number generated for a row that was stored.
@@ -46,7 +54,9 @@ impl AutoIncrement {
             // Numbers asked for by `insert_id` are nobody's to reserve.
             reserved: (insert_id, if insert_id > 0 { u64::MAX } else { 0 }),
             forced: insert_id > 0,
-            expected: 1,
+            expected: 0,
+            times: 0,
+            coming: 0,
             taken: 0,
             first: None,
             given: 0,
@@ -54,7 +64,7 @@ impl AutoIncrement {
         }
     }
 
-    /// Says how many rows may still come.
+    /// Says how many rows the statement has.
     pub fn expect(&mut self, rows: u64) {
         self.expected = rows;
     }
@@ -90,7 +100,15 @@ impl AutoIncrement {
     ) -> SqlResult<u64> {
         if self.reserved.1 == 0 {
             counter::start(engine, table, schema)?;
-            let count = self.expected.max(1);
+            if self.coming == 0 {
+                self.coming = match self.times {
+                    0 if self.expected > 0 => self.expected,
+                    n if n < MOST_BITS => 1 << n,
+                    _ => (1 << MOST_BITS) - 1,
+                };
+            }
+            self.times += 1;
+            let count = self.coming;
             let first = table
                 .auto_increment(count, self.step.0, self.step.1)
                 .map_err(|e| match e {
@@ -103,6 +121,15 @@ impl AutoIncrement {
         self.reserved = (next.saturating_add(self.step.0), left - 1);
         self.taken = next;
         Ok(next)
+    }
+
+    /// Gives the counter back what is reserved and nobody took, unless others have reserved more meanwhile.
+    pub fn release(&mut self, table: &Table) {
+        let (next, left) = std::mem::take(&mut self.reserved);
+        if !self.forced && left > 0 {
+            let end = next.saturating_add(left.saturating_mul(self.step.0));
+            table.auto_increment_unused(next, end);
+        }
     }
 
     /// `auto_increment_increment` and `auto_increment_offset`.
@@ -124,6 +151,7 @@ impl AutoIncrement {
     /// A row was stored; its number was generated, or came with it.
     pub(super) fn stored(&mut self, table: &Table, number: &Value<'_>, generated: bool) {
         self.any_stored = true;
+        self.coming = self.coming.saturating_sub(1);
         if generated {
             let n = self.taken;
             self.first.get_or_insert(n);

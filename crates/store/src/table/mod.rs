@@ -343,6 +343,14 @@ impl Table {
         Ok(first)
     }
 
+    /// Takes back values from `first` on that were given out last and nobody stored; `end` is what would have come after them.
+    pub fn auto_increment_unused(&self, first: u64, end: u64) {
+        let mut auto = self.core.auto.lock();
+        if auto.next == Some(end) {
+            auto.next = Some(first);
+        }
+    }
+
     /// Makes the counter exceed an explicitly inserted value.
     pub fn auto_increment_seen(&self, value: u64) {
         let mut auto = self.core.auto.lock();

@@ -19,10 +19,10 @@ pub fn truncated(session: &ConversionEnv, kind: &str, v: &Value<'_>) -> SqlResul
     )
 }
 
-/// The number that a text begins with, and whether the text is nothing but one.
+/// The number that a text begins with, and whether the text is nothing but one. A blank text is 0.
 pub fn double_of_text(b: &[u8]) -> (f64, bool) {
     let (v, used) = super::convert::double_prefix(b);
-    (v, used > 0 && b[used..].trim_ascii().is_empty())
+    (v, b[used..].trim_ascii().is_empty())
 }
 
 /// The number that a text is in arithmetic and comparisons; what is none is complained of.

@@ -504,11 +504,15 @@ pub(super) fn regexp(value: Expr, pattern: Expr, negated: bool) -> SqlResult<Exp
 }
 
 /// Error 3995 where a regular expression or what it is looked for in is a binary string and the other is none. What is no string
-/// goes with either.
+/// goes with either, nor do the bytes of a BINARY or BLOB column part from anything.
 pub(super) fn characters(texts: &[&Expr], operation: &str) -> SqlResult<()> {
+    let plain = |e: &Expr| {
+        let column = matches!(e.kind, ExprKind::Column { .. });
+        column && e.ty.has_bytes() && e.ty.base != BaseType::VarBinary
+    };
     let mut strings = texts
         .iter()
-        .filter(|e| e.ty.is_string())
+        .filter(|e| e.ty.is_string() && !plain(e))
         .map(|e| e.ty.collation);
     let Some(first) = strings.next() else {
         return Ok(());

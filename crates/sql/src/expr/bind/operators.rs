@@ -275,14 +275,18 @@ fn beyond(e: &Expr) -> Option<Expr> {
 }
 
 pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    // As in MySQL what follows CASE is looked at after the branches.
+    let mut bound = Vec::with_capacity(c.whens.len());
+    for when in &c.whens {
+        let (condition, result) = &*when;
+        bound.push((bind(condition, scope)?, bind(result, scope)?));
+    }
     let operand = match &c.operand {
         Some(e) => Some(bind(e, scope)?),
         None => None,
     };
-    let mut branches = Vec::with_capacity(c.whens.len());
-    for when in &c.whens {
-        let (condition, result) = &*when;
-        let mut when = bind(condition, scope)?;
+    let mut branches = Vec::with_capacity(bound.len());
+    for (mut when, result) in bound {
         let when = match &operand {
             Some(o) => {
                 let mut o = json::operand_of_case(o.clone(), &when, scope);
@@ -291,7 +295,7 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
             }
             None => when,
         };
-        branches.push((when, bind(result, scope)?));
+        branches.push((when, result));
     }
     let mut last = match &c.otherwise {
         Some(e) => Some(bind(e, scope)?),

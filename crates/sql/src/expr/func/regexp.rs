@@ -25,8 +25,8 @@ thread_local! {
 pub(super) const FUNCTIONS: &[Function] = &[
     row("REGEXP_LIKE", 2..=3, int::<1>, like),
     row("REGEXP_INSTR", 2..=6, int::<10>, instr),
-    row("REGEXP_SUBSTR", 2..=5, within_first, substr).null(Null::Maybe),
-    row("REGEXP_REPLACE", 3..=6, replaced, replace).null(Null::OfAnyOrLong),
+    row("REGEXP_SUBSTR", 2..=5, within_first, substr).null(Null::Maybe).quiet(),
+    row("REGEXP_REPLACE", 3..=6, replaced, replace).null(Null::OfAnyOrLong).quiet(),
 ];
 
 fn like<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
