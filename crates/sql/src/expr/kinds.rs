@@ -1,17 +1,18 @@
 //! What values become beside others in a comparison, where that is not up to the two that are compared.
 
 use super::operators::text_number;
-use super::{EvalContext, Expr};
+use super::{EvalContext, Expr, ExprKind};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
+use crate::types::{BaseType, Family as F};
 use crate::value::convert::{exact_decimal, exact_integer};
-use crate::value::{DateTime, Decimal, Value, parse_time};
+use crate::value::{DateTime, Decimal, Read, Value, parse_time, printable, read_datetime};
 
 /// Makes the operands of BETWEEN comparable, all by the same rule: texts are dates beside dates alone, or where the value is a
 /// date; times likewise; else numbers where one is a number.
 pub fn together(
     values: &mut [Value<'_>; 3],
-    by: &[Expr; 3],
+    all: &[Expr; 3],
     cx: &EvalContext<'_>,
 ) -> SqlResult<()> {
     let texts = values
@@ -25,10 +26,10 @@ pub fn together(
     let all_are = |is: fn(&Value<'_>) -> bool| is(&values[0]) || !number && values.iter().any(is);
     let dates = all_are(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));
     let time = all_are(|v| matches!(v, Value::Time(_)));
-    for (v, by) in values.iter_mut().zip(by) {
+    for (v, by) in values.iter_mut().zip(all) {
         let Value::Bytes(text) = v else { continue };
         let read = if dates {
-            Some(date(v))
+            Some(date_between(v, all, cx)?)
         } else if time {
             parse_time::parse_time(text).map(|p| Value::Time(p.value))
         } else if number {
@@ -47,9 +48,45 @@ pub fn together(
     Ok(())
 }
 
-/// A text as the date it is, the zero one if it is none.
-pub fn date(v: &Value<'_>) -> Value<'static> {
-    Value::DateTime(v.to_datetime().unwrap_or_default())
+/// A text as the date it is beside an expression that is one; the zero one if it is none, which is complained of.
+pub fn date(
+    v: &Value<'_>,
+    beside: Option<&Expr>,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Value<'static>> {
+    let read = match beside.map(|e| e.ty.base) {
+        None => return Ok(Value::DateTime(v.to_datetime().unwrap_or_default())),
+        Some(BaseType::Date) => Read::Date,
+        Some(_) => Read::DateTime,
+    };
+    let date = read_datetime(v, read, cx.session)?;
+    Ok(Value::DateTime(date.unwrap_or_default()))
+}
+
+/// The same of BETWEEN, which tells the column that a text is no value of.
+fn date_between(v: &Value<'_>, by: &[Expr; 3], cx: &EvalContext<'_>) -> SqlResult<Value<'static>> {
+    let temporal = |e: &&Expr| matches!(e.ty.family(), F::Date | F::DateTime | F::Timestamp);
+    let column = by.iter().filter(temporal).find_map(|e| match &e.kind {
+        ExprKind::Column { label, .. } => Some((label, e.ty.base)),
+        _ => None,
+    });
+    let (Value::Bytes(text), Some((label, base))) = (v, column) else {
+        return date(v, by.iter().find(temporal), cx);
+    };
+    let parsed = parse_time::parse_datetime(text);
+    if parsed.is_none_or(|p| p.trailing) {
+        let kind = match base {
+            BaseType::Date => "date",
+            _ => "datetime",
+        };
+        let name = label.rsplit('.').next().unwrap_or_default();
+        let m = format!(
+            "Incorrect {kind} value: '{}' for column '{name}' at row 1",
+            printable(text)
+        );
+        cx.session.complain(1292, m)?;
+    }
+    Ok(Value::DateTime(parsed.map(|p| p.value).unwrap_or_default()))
 }
 
 /// A time of day as the moment it is today, beside a date.

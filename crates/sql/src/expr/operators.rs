@@ -297,10 +297,10 @@ pub(crate) fn compare(
             return Ok(b.and_then(|b| a.compare(&b, collation)));
         }
         (Value::Date(_) | Value::DateTime(_), Value::Bytes(_)) => {
-            return Ok(a.compare(&kinds::date(b), collation));
+            return Ok(a.compare(&kinds::date(b, by[0], cx)?, collation));
         }
         (Value::Bytes(_), Value::Date(_) | Value::DateTime(_)) => {
-            return Ok(kinds::date(a).compare(b, collation));
+            return Ok(kinds::date(a, by[1], cx)?.compare(b, collation));
         }
         _ => {}
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 use parking_lot::Mutex;
 
-use super::comparisons::{as_number, characters, equal_within};
+use super::comparisons::{as_number, characters, equal_within, sides_of_nullif};
 use super::json;
 use super::operators::{arithmetic, branch};
 use super::{Scope, bind, cast, coercion, is_null, is_param, sent};
@@ -361,6 +361,7 @@ fn named(
             let a = args.remove(0);
             let mut compared = a.clone();
             sent::beside_bytes([&mut compared, &mut b], scope);
+            sides_of_nullif(&mut compared, &mut b, scope)?;
             let when = equal_within("nullif", compared, b)?;
             let mut e = branch(
                 vec![(when, Expr::literal(Value::Null, SqlType::null()))],

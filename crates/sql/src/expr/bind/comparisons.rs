@@ -12,8 +12,8 @@ use super::{
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
 use crate::expr::like;
-use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
-use crate::types::{BaseType, Beside, Collation, NOT_FIXED, SqlType};
+use crate::expr::{CompareOp, EvalContext, Expr, ExprKind, InList, Like, Regexp};
+use crate::types::{BaseType, Beside, Collation, Family as F, NOT_FIXED, SqlType};
 use crate::value::family::{beside as read_beside, beside_float, constant_text};
 use crate::value::{Decimal, Value};
 
@@ -126,9 +126,64 @@ pub(super) fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope)
                 constant_as(e, &other.ty);
             }
         }
+        _ if is_date(&other.ty) => {
+            if let Some(v @ Value::Bytes(_)) = known_text(e, scope) {
+                read_beside(v, base)?;
+            }
+        }
         _ => {}
     }
     Ok(())
+}
+
+fn is_date(ty: &SqlType) -> bool {
+    matches!(ty.family(), F::Date | F::DateTime | F::Timestamp)
+}
+
+/// The sides of NULLIF(): what is known beside a date must be one, error 1525.
+pub(super) fn sides_of_nullif(a: &mut Expr, b: &mut Expr, scope: &mut dyn Scope) -> SqlResult<()> {
+    if is_date(&a.ty) && b.ty.is_string() {
+        constant_beside(b, a, scope)?;
+    } else if is_date(&b.ty) && a.ty.is_string() {
+        constant_beside(a, b, scope)?;
+    }
+    Ok(())
+}
+
+/// The text that an expression of constants gives, if it can be known by now.
+fn known_text(e: &Expr, scope: &dyn Scope) -> Option<Value<'static>> {
+    let mut fixed = e.ty.is_string();
+    e.walk(&mut |x| {
+        fixed &= match &x.kind {
+            ExprKind::Param(_) | ExprKind::Local(..) | ExprKind::SystemVariable(..) => false,
+            ExprKind::Function(f, _) => f.is_pure(),
+            _ => true,
+        }
+    });
+    if !fixed || !e.is_const() {
+        return None;
+    }
+    let session = scope.session();
+    let before = session.diagnostics.borrow().len();
+    let cx = EvalContext {
+        rows: &[],
+        params: &[],
+        session,
+    };
+    let value = e.eval(&cx).map(Value::into_owned);
+    session.diagnostics.borrow_mut().truncate(before);
+    value.ok()
+}
+
+/// The same for one of several that a value is compared with: what is no date stays the text it is.
+fn constants_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) -> SqlResult<()> {
+    if is_param(e) && is_date(&other.ty) {
+        return Ok(());
+    }
+    match constant_beside(e, other, scope) {
+        Err(e) if e.code == 1525 => Ok(()),
+        done => done,
+    }
 }
 
 /// Makes of a constant what it is beside a FLOAT(M,D).
@@ -210,8 +265,8 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
     let [v, low, high] = &mut args;
     for bound in [&mut *low, &mut *high] {
         harmonise(v, bound);
-        constant_beside(bound, v, scope)?;
-        constant_beside(v, bound, scope)?;
+        constants_beside(bound, v, scope)?;
+        constants_beside(v, bound, scope)?;
     }
     agree(&[v, low, high], "between")?;
     fit_params(&[v, low, high], scope);
@@ -395,13 +450,17 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
         as_number(&mut value);
     }
     let mut nullable = value.nullable;
+    let one = items.len() == 1;
     for i in &mut items {
         beside_strings(i, &value, scope);
         if is_param(i) {
             i.ty = value.ty.clone();
         }
         constant_as(i, &value.ty);
-        constant_beside(i, &value, scope)?;
+        match one {
+            true => constant_beside(i, &value, scope)?,
+            false => constants_beside(i, &value, scope)?,
+        }
         if value.ty.is_numeric() {
             as_number(i);
         }

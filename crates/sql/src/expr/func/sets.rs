@@ -37,18 +37,18 @@ fn field<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     if typed().any(is_text) && !typed().all(is_text) {
         return field_of_numbers(c);
     }
-    let v = c.args[0].eval(c.cx)?;
+    // A date or time among texts is one of them.
+    let as_text = typed().any(|a| a.ty.is_string());
+    let value = |e: &'a Expr| -> Result<Value<'a>, Exit> {
+        Ok(match as_text {
+            true => e.text(c.cx)?.map_or(Value::Null, Value::Bytes),
+            false => e.eval(c.cx)?,
+        })
+    };
+    let v = value(&c.args[0])?;
     let collation = c.collation();
     for (i, a) in c.args.iter().enumerate().skip(1) {
-        if compare(
-            &v,
-            &a.eval(c.cx)?,
-            collation,
-            [Some(&c.args[0]), Some(a)],
-            c.cx,
-        )?
-        .is_some_and(|o| o.is_eq())
-        {
+        if compare(&v, &value(a)?, collation, [None, None], c.cx)?.is_some_and(|o| o.is_eq()) {
             return Ok(Value::Int(i as i64));
         }
     }
