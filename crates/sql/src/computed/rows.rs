@@ -14,6 +14,8 @@ use crate::value::env::{Diagnostic, Level};
 
 /// Code of the error for rows that a CHECK constraint refuses.
 pub const CHECK_VIOLATED: u16 = 3819;
+/// What expressions complain of: warnings where nothing is written.
+const COMPLAINTS: [u16; 9] = [1264, 1292, 1301, 1365, 1366, 1411, 1441, 3020, 6527];
 /// Error code: what a JSON document fails by, told before [`CHECK_VIOLATED`].
 const BY_SCHEMA: u16 = 3934;
 
@@ -124,7 +126,15 @@ impl Computed {
         let rows = [row];
         let mut violated: Option<(String, &Expr)> = None;
         for (at, condition) in &self.checks {
-            if condition.truth(&over(&rows, env))? == Some(false) {
+            let truth = match condition.truth(&over(&rows, env)) {
+                // What is an error where a statement writes strictly is told, and refuses the row.
+                Err(e) if COMPLAINTS.contains(&e.code) => {
+                    env.say(Diagnostic::of(&e));
+                    Some(false)
+                }
+                truth => truth?,
+            };
+            if truth == Some(false) {
                 let name = schema.checks[*at].name.of(table);
                 if violated.as_ref().is_none_or(|(first, _)| name < *first) {
                     violated = Some((name, condition));

@@ -143,22 +143,26 @@ fn selected_column(meta: &ColumnMeta, of: Option<&Column>) -> SqlResult<Column> 
         ty = SqlType::new(BaseType::Int);
     }
     if ty.base == BaseType::Null {
-        ty = SqlType::new(BaseType::Binary);
-        ty.collation = Collation::Binary;
-        ty.length = 0;
+        ty = SqlType::varchar(0, Collation::Binary);
     }
     let nullable = meta.flags & FLAG_NOT_NULL == 0;
     let has_zero = !nullable && !ty.is_temporal() && !ty.is_blob() && !ty.is_json();
-    let default = match of {
-        Some(Column {
-            default: default @ (DefaultValue::Literal(_) | DefaultValue::Now),
-            ..
-        }) => default.clone(),
-        None if has_zero && meta.org_name.is_empty() => {
-            default_text(&implicit_zero(&ty), &ty).map_or(DefaultValue::None, DefaultValue::Literal)
-        }
-        _ => DefaultValue::None,
-    };
+    let default =
+        match of {
+            Some(Column {
+                default: default @ (DefaultValue::Literal(_) | DefaultValue::Now),
+                ..
+            }) => default.clone(),
+            // What counts by itself there doesn't here.
+            Some(Column {
+                auto_increment: true,
+                ..
+            }) if has_zero => default_text(&implicit_zero(&ty), &ty)
+                .map_or(DefaultValue::None, DefaultValue::Literal),
+            None if has_zero && meta.org_name.is_empty() => default_text(&implicit_zero(&ty), &ty)
+                .map_or(DefaultValue::None, DefaultValue::Literal),
+            _ => DefaultValue::None,
+        };
     Ok(Column {
         name: meta.name.clone(),
         ty,

@@ -60,7 +60,7 @@ impl Display for Expr {
             }
             K::BitString(v) => {
                 f.write_str("0x")?;
-                v.to_text().iter().try_for_each(|b| write!(f, "{b:02X}"))
+                v.to_text().iter().try_for_each(|b| write!(f, "{b:02x}"))
             }
             K::Column { label, .. } => f.write_str(label),
             K::Param(_) => f.write_str("?"),

@@ -1,12 +1,14 @@
 //! What values become beside others in a comparison, where that is not up to the two that are compared.
 
 use super::operators::text_number;
-use super::{EvalContext, Expr, ExprKind};
+use super::{EvalContext, Expr, ExprKind, InList};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::types::{BaseType, Family as F};
 use crate::value::convert::{exact_decimal, exact_integer};
-use crate::value::{DateTime, Decimal, Read, Value, parse_time, printable, read_datetime};
+use crate::value::{
+    DateTime, Decimal, Read, Value, parse_time, printable, read_datetime, truncated,
+};
 
 /// Makes the operands of BETWEEN comparable, all by the same rule: texts are dates beside dates alone, or where the value is a
 /// date; times likewise; else numbers where one is a number.
@@ -59,8 +61,53 @@ pub fn date(
         Some(BaseType::Date) => Read::Date,
         Some(_) => Read::DateTime,
     };
+    // Beside what is the same for all rows whatever is wrong is cut.
+    if read == Read::DateTime
+        && beside.is_some_and(Expr::is_fixed)
+        && let Value::Bytes(text) = v
+    {
+        let parsed = parse_time::parse_datetime(text);
+        if parsed.is_none_or(|p| p.trailing) {
+            truncated(cx.session, "datetime", v)?;
+        }
+        return Ok(Value::DateTime(parsed.map(|p| p.value).unwrap_or_default()));
+    }
     let date = read_datetime(v, read, cx.session)?;
     Ok(Value::DateTime(date.unwrap_or_default()))
+}
+
+/// A text among several that a date is looked for in. What is no date is told by the column that it isn't, if the list has more than
+/// constants.
+pub fn listed(
+    v: &Value<'_>,
+    text: &[u8],
+    list: &InList,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Option<Value<'static>>> {
+    if !matches!(v, Value::Date(_) | Value::DateTime(_)) {
+        return Ok(None);
+    }
+    let parsed = parse_time::parse_datetime(text);
+    if parsed.is_none_or(|p| p.trailing) {
+        let kind = match list.value.ty.base {
+            BaseType::Date => "date",
+            _ => "datetime",
+        };
+        let shown = printable(text);
+        let column = match &list.value.kind {
+            ExprKind::Column { label, .. } if !list.list.iter().all(Expr::is_const) => {
+                label.rsplit('.').next()
+            }
+            _ => None,
+        };
+        let m = match column {
+            Some(name) => format!("Incorrect {kind} value: '{shown}' for column '{name}' at row 1"),
+            None => format!("Truncated incorrect {kind} value: '{shown}'"),
+        };
+        cx.session.complain(1292, m)?;
+    }
+    let date = parsed.map(|p| p.value).unwrap_or_default();
+    Ok(Some(Value::DateTime(date)))
 }
 
 /// The same of BETWEEN, which tells the column that a text is no value of.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Atomic};
 
 use super::operators::compare;
-use super::{EvalContext, Expr, ExprKind};
+use super::{EvalContext, Expr, ExprKind, kinds};
 use crate::env::lists::Sorted;
 use crate::error::SqlResult;
 use crate::types::Collation;
@@ -81,6 +81,16 @@ impl InList {
         let mut null = false;
         for e in &self.list {
             let item = e.shown(cx)?;
+            if self.list.len() > 1
+                && let Value::Bytes(text) = &item
+            {
+                if let Some(read) = kinds::listed(&v, text, self, cx)? {
+                    match v.compare(&read, self.collation) {
+                        Some(Ordering::Equal) => return Ok(self.answer(true, false)),
+                        _ => continue,
+                    }
+                }
+            }
             // An ENUM is its position beside a number.
             let index = match &v {
                 Value::Bytes(b) if item.is_number() => member_number(b, &self.value.ty),

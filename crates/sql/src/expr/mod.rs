@@ -399,6 +399,13 @@ impl Expr {
             _ => false,
         }
     }
+    /// Whether it is a constant or a subquery's value.
+    pub(crate) fn is_fixed(&self) -> bool {
+        match &self.kind {
+            ExprKind::Column { label, .. } => &**label == SUBQUERY,
+            _ => self.is_const(),
+        }
+    }
     /// Whether it is a value that comes with each execution: a placeholder or a local variable.
     pub fn is_given(&self) -> bool {
         matches!(self.kind, ExprKind::Param(_) | ExprKind::Local(..))

@@ -239,6 +239,8 @@ struct Reader<'t> {
     calendar: Calendar,
     pm: bool,
     twelve_hours: bool,
+    /// `%T` or `%r` is being read.
+    clock: bool,
 }
 
 impl Reader<'_> {
@@ -366,8 +368,15 @@ impl Reader<'_> {
                 }
                 self.at += 2;
             }
-            b'T' => self.all(b"%H:%i:%S")?,
-            b'r' => self.all(b"%I:%i:%S %p")?,
+            b'T' | b'r' => {
+                self.clock = true;
+                self.all(if s == b'T' {
+                    b"%H:%i:%S"
+                } else {
+                    b"%I:%i:%S %p"
+                })?;
+                self.clock = false;
+            }
             _ => return None,
         }
         Some(())
@@ -375,8 +384,8 @@ impl Reader<'_> {
 }
 
 /// Reads a text by a format, and tells whether that was all of the text. Parts that the format lacks, and those that stand behind the
-/// text's end, are zero; `None` if the text does not follow the format.
-pub(super) fn parse(text: &[u8], spec: &[u8]) -> Option<(DateTime, bool)> {
+/// text's end, are zero. `Err` if the text does not follow the format: whether it was a time of day that it had none of.
+pub(super) fn parse(text: &[u8], spec: &[u8]) -> Result<(DateTime, bool), bool> {
     let mut r = Reader {
         text,
         at: 0,
@@ -384,16 +393,22 @@ pub(super) fn parse(text: &[u8], spec: &[u8]) -> Option<(DateTime, bool)> {
         calendar: Calendar::default(),
         pm: false,
         twelve_hours: false,
+        clock: false,
     };
-    r.all(spec)?;
+    if r.all(spec).is_none() {
+        return Err(r.clock);
+    }
     let mut d = r.d;
     if r.twelve_hours {
         d.hour = d.hour % 12 + if r.pm { 12 } else { 0 };
     }
-    d.date = r.calendar.date(d.date)?;
+    d.date = r.calendar.date(d.date).ok_or(false)?;
     let date_ok = d.date.exists() || d.date.is_zero() || (d.date.has_zero() && d.date.month <= 12);
     let time_ok = d.hour < 24 && d.minute < 60 && d.second < 60;
-    (date_ok && time_ok).then(|| (d, text[r.at..].trim_ascii().is_empty()))
+    match date_ok && time_ok {
+        true => Ok((d, text[r.at..].trim_ascii().is_empty())),
+        false => Err(false),
+    }
 }
 
 #[cfg(test)]
@@ -430,7 +445,10 @@ mod tests {
 
     #[test]
     fn reads_by_format() {
-        let p = |t: &str, f: &str| parse(t.as_bytes(), f.as_bytes()).map(|(d, _)| d.to_number());
+        let p = |t: &str, f: &str| {
+            let read = parse(t.as_bytes(), f.as_bytes());
+            read.ok().map(|(d, _)| d.to_number())
+        };
         assert_eq!(p("31.01.2024", "%d.%m.%Y"), Some(20240131000000));
         assert_eq!(
             p("Jan 5, 2024 3:07 pm", "%b %e, %Y %l:%i %p"),
@@ -445,7 +463,7 @@ mod tests {
         assert_eq!(p("10:00 PM", "%H:%i %p"), None);
         assert_eq!(p("a1 b..2024", "%@%d %@%.%Y"), Some(20240001000000));
         assert_eq!(p("25", "%H"), None);
-        let trailing = |t: &str| parse(t.as_bytes(), b"%h:%i:%s").map(|(_, all)| !all);
+        let trailing = |t: &str| parse(t.as_bytes(), b"%h:%i:%s").ok().map(|(_, all)| !all);
         assert_eq!(trailing("09:30:17a"), Some(true));
         assert_eq!(trailing("09:30:17  "), Some(false));
         assert_eq!(p("2024 60", "%Y %j"), Some(20240229000000));

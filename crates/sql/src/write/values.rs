@@ -9,6 +9,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::RowRef;
 use crate::row::encode_row;
 use crate::types::{BaseType, DefaultValue, SqlType};
+use crate::value::env::Diagnostic;
 use crate::value::{self, StoreContext, Value};
 
 impl<'w> RowWriter<'w> {
@@ -143,10 +144,27 @@ impl<'w> RowWriter<'w> {
     /// Refuses, or fills with its type's zero, what no trigger gave a value that the statement had none for: error or warning 1364.
     #[cold]
     pub(super) fn fill_unsaid(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
-        for column in std::mem::take(&mut row.unsaid) {
-            self.set_default(env, row, column)?;
+        let unsaid = std::mem::take(&mut row.unsaid);
+        for (n, &column) in unsaid.iter().enumerate() {
+            self.set_default(env, row, column)
+                .inspect_err(|e| self.tell_missing(env, e, &unsaid[n + 1..]))?;
         }
         Ok(())
+    }
+
+    /// As in MySQL all columns that a row lacks are told, not just the first.
+    #[cold]
+    fn tell_missing(&self, env: &SessionEnv, e: &SqlError, others: &[usize]) {
+        if e.code != 1364 {
+            return;
+        }
+        for c in others.iter().filter(|c| self.has_none(**c)) {
+            let definition = &self.target.schema.columns[*c];
+            let missing = value::default_value(definition, &self.conversion(env));
+            if let Err(e) = missing {
+                env.say(Diagnostic::of(&e));
+            }
+        }
     }
 
     /// Gives columns that the statement does not name the defaults that are expressions, in the order in which they are defined.
@@ -202,7 +220,7 @@ impl<'w> RowWriter<'w> {
         row: &mut NewRow<'_>,
         columns: &[usize],
     ) -> SqlResult<()> {
-        for &c in columns {
+        for (n, &c) in columns.iter().enumerate() {
             if self.auto.as_ref().is_some_and(|a| a.column == c) {
                 self.set_number(env, row, c, Value::Null)?;
             } else if let DefaultValue::Expr(_) = self.target.schema.columns[c].default {
@@ -211,7 +229,8 @@ impl<'w> RowWriter<'w> {
                 row.put(c, Value::Null);
                 row.unsaid.push(c);
             } else {
-                self.set_default(env, row, c)?;
+                self.set_default(env, row, c)
+                    .inspect_err(|e| self.tell_missing(env, e, &columns[n + 1..]))?;
             }
         }
         Ok(())

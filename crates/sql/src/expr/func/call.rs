@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{Func, joint};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
+use crate::expr::display::quoted;
 use crate::expr::eval::bit_string;
 use crate::expr::operators::{number, out_of_range_null};
 use crate::expr::{EvalContext, Expr, ExprKind};
@@ -133,6 +134,19 @@ impl<'a> Call<'_, 'a> {
     }
     pub(super) fn time(&self, i: usize) -> Result<Time, Exit> {
         read_time(&self.value(i)?, self.cx.session)?.ok_or(Exit::Null)
+    }
+    /// NULL with warning 1411, which shows what the first argument says.
+    #[cold]
+    pub(super) fn incorrect_value(&self, kind: &str) -> Exit {
+        let shown = quoted(&self.args[0]);
+        let m = format!(
+            "Incorrect {kind} value: '{shown}' for function {}",
+            self.name()
+        );
+        match self.cx.session.complain(1411, m) {
+            Ok(()) => Exit::Null,
+            Err(e) => Exit::Error(e),
+        }
     }
     /// NULL with warning 6527: a result that its type does not have.
     pub(super) fn beyond(&self, kind: &str) -> Computed<'a> {

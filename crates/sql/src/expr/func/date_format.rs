@@ -48,16 +48,22 @@ fn time_format<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 fn str_to_date<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let session = c.cx.session;
     let (s, spec) = (c.text(0)?, c.text(1)?);
-    let parsed = time_format::parse(&s, &spec).filter(|(d, _)| {
-        c.expr.ty.base == BaseType::Time || crate::value::date_allowed(d.date, session)
-    });
-    let Some((d, all)) = parsed else {
-        let m = format!(
-            "Incorrect datetime value: '{}' for function str_to_date",
-            crate::value::printable(&s)
-        );
-        session.complain(1411, m)?;
-        return Err(Exit::Null);
+    let allowed =
+        |d: Date| c.expr.ty.base == BaseType::Time || crate::value::date_allowed(d, session);
+    let (d, all) = match time_format::parse(&s, &spec) {
+        Ok((d, all)) if allowed(d.date) => (d, all),
+        failed => {
+            let kind = match failed {
+                Err(true) => "time",
+                _ => "datetime",
+            };
+            let m = format!(
+                "Incorrect {kind} value: '{}' for function str_to_date",
+                crate::value::printable(&s)
+            );
+            session.complain(1411, m)?;
+            return Err(Exit::Null);
+        }
     };
     let (kind, v) = match c.expr.ty.base {
         BaseType::Date => ("date", Value::Date(d.date)),

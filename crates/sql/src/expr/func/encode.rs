@@ -10,7 +10,7 @@ use crate::value::{Value, invalid};
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
     row("HEX", 1..=1, |t| t.plain(t.length(0).saturating_mul(8)), hex_of).null(Null::OfAnyOrLong).reads_bytes().makes_its_own(),
-    row("UNHEX", 1..=1, bytes_within_first, |c| unhex(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe).makes_its_own(),
+    row("UNHEX", 1..=1, bytes_within_first, |c| unhex(&c.text(0)?).map_or_else(|| Err(c.incorrect_value("string")), bytes)).null(Null::Maybe).makes_its_own(),
     row("TO_BASE64", 1..=1, |t| t.plain(t.length(0).saturating_mul(6)), base64_of).null(Null::OfAnyOrLong).reads_bytes().makes_its_own(),
     row("FROM_BASE64", 1..=1, bytes_within_first, |c| from_base64(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe).makes_its_own(),
     row("MD5", 1..=1, plain::<32>, md5).reads_bytes().makes_its_own(),

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use super::typing::{binary, int, plain, ubigint};
 use super::{Call, Computed, Exit, Function, Null, row};
-use crate::expr::display::quoted;
 use crate::value::Value;
 
 #[rustfmt::skip]
@@ -36,13 +35,7 @@ fn is_number<'a>(c: &Call<'_, 'a>, kind: fn(&[u8; 16]) -> bool) -> Computed<'a> 
 
 /// NULL with warning 1411, which shows what the argument says.
 fn incorrect(c: &Call<'_, '_>) -> Exit {
-    let shown = quoted(&c.args[0]);
-    let m = format!(
-        "Incorrect string value: '{shown}' for function {}",
-        c.name()
-    );
-    c.cx.session.warn(1411, m);
-    Exit::Null
+    c.incorrect_value("string")
 }
 
 fn inet_aton<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
@@ -52,7 +45,7 @@ fn inet_aton<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn inet_ntoa<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let number = u32::try_from(c.bits(0)?).map_err(|_| Exit::Null)?;
+    let number = u32::try_from(c.bits(0)?).map_err(|_| c.incorrect_value("integer"))?;
     Ok(Value::string(Ipv4Addr::from(number).to_string()))
 }
 
