@@ -83,12 +83,11 @@ impl InList {
             let item = e.shown(cx)?;
             if self.list.len() > 1
                 && let Value::Bytes(text) = &item
+                && let Some(read) = kinds::listed(&v, text, self, cx)?
             {
-                if let Some(read) = kinds::listed(&v, text, self, cx)? {
-                    match v.compare(&read, self.collation) {
-                        Some(Ordering::Equal) => return Ok(self.answer(true, false)),
-                        _ => continue,
-                    }
+                match v.compare(&read, self.collation) {
+                    Some(Ordering::Equal) => return Ok(self.answer(true, false)),
+                    _ => continue,
                 }
             }
             // An ENUM is its position beside a number.
