@@ -305,6 +305,8 @@ fn reports_are_looked_after_before_a_run_and_kept_from_failed_ones() {
         "many-tables",
     ] {
         let args = [&[experiment][..], &target].concat();
+        assert!(lab(&args, &earlier).contains("--force"), "{experiment}");
+        let args = [&args[..], &["--force"]].concat();
         assert!(!lab(&args, &earlier).contains("--report"), "{experiment}");
         assert_eq!(std::fs::read_to_string(&earlier).unwrap(), "earlier");
     }
@@ -318,7 +320,7 @@ fn many_tables_runs_embedded_and_on_a_server() {
     let csv = dir.0.join("report.csv");
     let lab = |extra: &[&str]| {
         let out = Command::new(env!("CARGO_BIN_EXE_millpond"))
-            .args(["lab", "many-tables", "--json"])
+            .args(["lab", "many-tables", "--force", "--json"])
             .arg(&json)
             .arg("--csv")
             .arg(&csv)

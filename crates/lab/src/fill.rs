@@ -34,6 +34,11 @@ pub enum Filled {
 }
 
 impl Fill {
+    /// Rows that it has.
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
     /// Grows the table until so many bytes are cached.
     pub fn grow_to(
         &mut self,

@@ -20,6 +20,16 @@ impl Random {
     pub fn below(&mut self, n: u64) -> u64 {
         ((self.any() as u128 * n as u128) >> 64) as u64
     }
+    /// Above 0 and below 1.
+    pub fn unit(&mut self) -> f64 {
+        ((self.any() >> 12) as f64 + 0.5) / (1u64 << 52) as f64
+    }
+    /// Puts them into any order, each as likely as the others.
+    pub fn shuffle<T>(&mut self, values: &mut [T]) {
+        for i in (1..values.len()).rev() {
+            values.swap(i, self.below(i as u64 + 1) as usize);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -34,5 +44,19 @@ mod tests {
             seen[random.below(10) as usize] += 1;
         }
         assert!(seen.iter().all(|n| *n > 50), "{seen:?}");
+        assert!((0..1000).map(|_| random.unit()).all(|x| x > 0.0 && x < 1.0));
+    }
+
+    #[test]
+    fn every_order_is_as_likely() {
+        let mut random = Random::new(3);
+        let mut seen = std::collections::HashMap::new();
+        for _ in 0..6000 {
+            let mut order = [0, 1, 2];
+            random.shuffle(&mut order);
+            *seen.entry(order).or_insert(0) += 1;
+        }
+        assert_eq!(seen.len(), 6);
+        assert!(seen.values().all(|n| (850..1150).contains(n)), "{seen:?}");
     }
 }

@@ -1,245 +1,367 @@
-//! The work: a target at a time; on each, every algorithm without drops and then with them.
+//! The work on real targets: all are opened and filled, then they and their algorithms take turns.
 
-use super::oltp::{self, Clock, Kind, Recorded};
-use super::tables::{self, LARGE, LOADED};
-use super::{Args, Cell, Ddl, Event, Plan, Results, Run};
-use crate::bulk;
-use crate::frame::{
-    AlgorithmArgs, Experiment, Lease, Place, PoolPages, Progress, Size, Stop, Subject,
-};
-use crate::stats::{Latencies, Timeline};
-use crate::target::{Client, EmbeddedOptions, Target};
+use super::blocks::{self, Cell, Ended, Limits, Rig, Told};
+use super::design::Course;
+use super::effects::Question;
+use super::live::Live;
+use super::load::{Generator, Load};
+use super::record::Recording;
+use super::tables::{self, Cached, Drops};
+use super::{Args, Plan, Results};
+use crate::algorithm::Algorithm;
+use crate::fill::CHUNK_BYTES;
+use crate::frame::{Experiment, Lease, Places, PoolPages, Pressure, Progress, Size, Stop, Subject};
+use crate::target::{EmbeddedOptions, Target};
 use crate::{Error, Result};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::RefCell;
 use std::time::{Duration, Instant};
 
-/// One unit of progress.
-const UNIT: Duration = Duration::from_millis(100);
-/// The load runs so long before it is recorded.
-const RUN_IN: Duration = Duration::from_millis(500);
 /// The article's redo log; large enough that no checkpoint skews the figures.
 const LOG: u64 = 4 << 30;
+/// The part of a pool that tables may take.
+const USABLE: f64 = 0.85;
+/// Seconds in which a target shows what it can do.
+const TRIAL: f64 = 1.0;
+/// Drops by which their time is known before the experiment.
+const TRIALS: usize = 5;
+/// A drop's time is this part of the interval between two at most.
+const BUSY: f64 = 0.1;
+/// Seconds between two drops at least.
+const CLOSEST: f64 = 0.025;
 
-/// Units of progress of all.
-pub(super) fn units(plan: &Plan, args: &AlgorithmArgs, targets: usize) -> u64 {
-    let runs = args.algorithm.0.len() as u64 * 2;
-    targets as u64 * (plan.rows / bulk::UNIT + runs * run_units(plan))
+/// Units of progress: MiB and thousands of rows loaded, and tenths of seconds.
+pub(super) fn units(plan: &Plan, targets: usize) -> u64 {
+    let one = plan.rows / crate::bulk::UNIT
+        + (plan.cached.0 >> 20) / (CHUNK_BYTES >> 20) * (CHUNK_BYTES >> 20);
+    targets as u64 * one + tenths(plan.budget)
 }
 
-fn run_units(plan: &Plan) -> u64 {
-    ((plan.time + RUN_IN).as_millis() / UNIT.as_millis()) as u64
+fn tenths(seconds: f64) -> u64 {
+    (seconds * 10.0) as u64
 }
 
 fn options(args: &Args, plan: &Plan) -> EmbeddedOptions {
     // The article's log had two thirds of the pool's size.
     let log = (plan.pool_bytes / 3 * 2).clamp(256 << 20, LOG);
+    let mut usual = args.targets.embedded(plan.pool_bytes);
+    if plan.hot {
+        let on = ("innodb_adaptive_hash_index".into(), "ON".into());
+        usual.variables.insert(0, on);
+    }
     EmbeddedOptions {
         pool_instances: plan.pool_instances,
         log_bytes: Some(log),
-        ..args.targets.embedded(plan.pool_bytes)
+        ..usual
     }
 }
 
-/// Measures a target; what was measured before an error stays in the results.
-pub(super) fn target(args: &Args, on: Place<'_>, results: &mut Results) -> Result<()> {
-    let Place {
-        spec,
-        several,
-        progress,
-        stop,
-    } = on;
+/// A target and what is known of it.
+struct Stand<'t> {
+    target: &'t dyn Target,
+    lease: Lease<'t>,
+    cached: Cached,
+    drops: Drops,
+    rate: f64,
+}
+
+/// What is known of a subject beside its pairs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Composition {
+    /// The pool before its last run.
+    pub pool: PoolPages,
+    pub runs: u32,
+}
+
+/// Measures all targets; what was measured before an error stays in the results.
+pub(super) fn targets(args: &Args, on: Places<'_>, results: &mut Results) -> Result<()> {
     let plan = results.plan.clone();
-    let target = spec.open(&args.targets.dir, &options(args, &plan))?;
-    let mut lease = Lease::take(&*target, args.targets.durability)?;
-    let number = results.conditions.targets();
-    results.conditions.add(&*target, &mut lease)?;
-    let algorithms = lease.algorithms(&args.choice.algorithm);
-    let less = args.choice.algorithm.0.len() - algorithms.len();
-    progress.forgo(less as u64 * 2 * run_units(&plan));
-    progress.step(format!("{}: loading {} rows", target.name(), plan.rows));
-    tables::load(&*target, &mut lease, plan.rows, progress, stop)?;
-    let need = (plan.rows + plan.drop_rows) * tables::ROW_BYTES;
-    let pool = lease.pool_size()?;
-    if pool < need {
-        results.notes.push(format!(
-            "{}: its buffer pool of {} does not hold the tables of about {}, so that drops are not all that is measured",
-            target.name(),
-            Size(pool),
-            Size(need)
-        ));
+    let mut open = Vec::new();
+    for spec in on.specs {
+        open.push(spec.open(&args.targets.dir, &options(args, &plan))?);
     }
+    let mut stands = Vec::new();
+    for target in &open {
+        if let Some(stand) = prepare(args, &**target, on, results)? {
+            stands.push(stand);
+        }
+    }
+    if on.stop.is_set() {
+        return stands.into_iter().try_for_each(|s| s.lease.end());
+    }
+    let subjects = results.cells.len();
+    for cell in &mut results.cells {
+        cell.question.subjects = subjects;
+    }
+    let limits = results.limits(subjects);
+    on.progress.say(&format!(
+        "{subjects} to compare; windows of {:.2} s with drops and without in random order, for {:.0} s at most",
+        limits.shape.window, limits.budget
+    ));
+    let watched = Stop::default();
+    let (ended, pressure) = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| Pressure::watch(&args.targets.dir, &watched));
+        let until_the_end = watched.on_drop();
+        let ended = interleave(args, on, &plan, &limits, &mut stands, results);
+        drop(until_the_end);
+        (ended, watching.join().unwrap_or_default())
+    });
+    results.extra.pressure = pressure;
+    let ended = ended?;
+    results.extra.ended = Some(ended);
+    let lost = results.extra.lost.clone();
+    for (number, stand) in stands.into_iter().enumerate() {
+        // One that is lost can't be cleaned up; its lease says so.
+        let cleaned = stand.lease.end();
+        if !lost.contains(&number) {
+            cleaned?;
+        }
+    }
+    match results.extra.lost.is_empty() {
+        true => Ok(()),
+        false => Err(results.notes.last().cloned().unwrap_or_default().into()),
+    }
+}
+
+/// Loads a target and finds what it can do; none if it was stopped.
+fn prepare<'t>(
+    args: &Args,
+    target: &'t dyn Target,
+    on: Places<'_>,
+    results: &mut Results,
+) -> Result<Option<Stand<'t>>> {
+    let plan = results.plan.clone();
+    let name = target.name();
+    let mut lease = Lease::take(target, args.targets.durability)?;
+    let number = results.conditions.targets();
+    results.conditions.add(target, &mut lease)?;
+    // Else a target would write its dirty pages while it is measured, and each algorithm would find others.
+    lease.borrow("innodb_max_dirty_pages_pct", "90");
+    let algorithms = lease.algorithms(&args.choice.algorithm);
+    on.progress
+        .step(format!("{name}: loading {} rows", plan.rows));
+    tables::load(target, &mut lease, plan.rows, on.progress, on.stop)?;
+    let pool = lease.pool_size()?;
+    let most = Size((pool as f64 * USABLE) as u64);
+    let size = plan.cached.min(most);
+    on.progress
+        .step(format!("{name}: filling the pool with {size}"));
+    let mut cached = Cached::default();
+    let whole = cached.grow(&mut lease, size, on.progress, on.stop)?;
+    if size < plan.cached || !whole {
+        let why = format!(
+            "{name} has a pool of {}: less than {} is cached",
+            Size(pool),
+            plan.cached
+        );
+        results.notes.push(why);
+    }
+    let mut stand = Stand {
+        target,
+        lease,
+        cached,
+        drops: Drops::new(&plan),
+        rate: 0.0,
+    };
+    if on.stop.is_set() {
+        stand.lease.end()?;
+        return Ok(None);
+    }
+    on.progress
+        .step(format!("{name}: finding out what it can do"));
+    let load = Load {
+        target,
+        rows: plan.rows,
+        connections: plan.threads,
+        rate: None,
+        seed: plan.seed,
+        stop: on.stop,
+    };
+    let capacity = load.capacity(TRIAL)?;
+    stand.rate = plan
+        .rate
+        .unwrap_or((capacity * plan.share).min(plan.most))
+        .max(1.0);
     for algorithm in algorithms {
+        stand.lease.choose(algorithm)?;
+        let took = drop_time(&mut stand, on.stop)?;
+        results.cells.push(Cell {
+            subject: results.subjects.len(),
+            question: Question {
+                rate: stand.rate,
+                subjects: 1,
+                smallest: plan.smallest,
+            },
+            interval: plan.interval.unwrap_or((took / BUSY).max(CLOSEST)),
+            pairs: Vec::new(),
+        });
+        let subject = Subject::new(&name, number, algorithm, on.several);
+        results.subjects.push(subject);
+        results.extra.compositions.push(Composition::default());
+    }
+    on.progress.say(&format!(
+        "{name}: {:.0} requests/s at most, {:.0} are sent; {}",
+        capacity,
+        stand.rate,
+        stand.lease.pool()?
+    ));
+    results.extra.capacities.push((capacity, stand.rate));
+    Ok(Some(stand))
+}
+
+/// Seconds that a drop takes without a load beside it, in the middle of some.
+fn drop_time(stand: &mut Stand<'_>, stop: &Stop) -> Result<f64> {
+    stand.drops.make(&mut stand.lease, TRIALS, stop)?;
+    let mut times = Vec::new();
+    for _ in 0..TRIALS {
         if stop.is_set() {
             break;
         }
-        lease.choose(algorithm)?;
-        let subject = Subject::new(&target.name(), number, algorithm, several);
-        let label = subject.label.clone();
-        results.subjects.push(subject);
-        let context = Context {
-            target: &*target,
-            plan: &plan,
-            progress,
-            stop,
-        };
-        let Some(base) = context.run(&mut lease, &label, false)? else {
-            break;
-        };
-        results.cells.push(Cell {
-            subject: results.subjects.len() - 1,
-            base,
-            drops: None,
-        });
-        let drops = context.run(&mut lease, &label, true)?;
-        if let Some(cell) = results.cells.last_mut() {
-            cell.drops = drops;
-        }
-        args.keep(results)?;
+        let begun = Instant::now();
+        stand.drops.next(&mut *stand.lease.client)?;
+        times.push(begun.elapsed().as_secs_f64());
     }
-    lease.end()
+    Ok(crate::stats::median(&times).unwrap_or(0.0))
 }
 
-/// What a run needs.
-struct Context<'a> {
-    target: &'a dyn Target,
+/// Targets and algorithms in turns.
+struct Stage<'a, 't> {
     plan: &'a Plan,
+    stands: &'a mut [Stand<'t>],
+    subjects: Vec<Subject>,
+    /// Of the generator and of each subject.
+    beside: &'a RefCell<(Generator, Vec<Composition>)>,
+    live: &'a Live<'a>,
     progress: &'a Progress,
     stop: &'a Stop,
+    begun: Instant,
+    /// Tenths of seconds that the progress bar knows of.
+    shown: u64,
+    runs: u64,
 }
 
-impl Context<'_> {
-    /// One run of the load, with or without drops; none if it was stopped before it began.
-    fn run(&self, lease: &mut Lease<'_>, label: &str, drops: bool) -> Result<Option<Run>> {
-        let case = if drops { "with drops" } else { "without drops" };
-        self.progress
-            .step(format!("{label}: preparing a run {case}"));
-        let pool = tables::prepare(lease, self.plan, drops, self.stop)?;
+impl Rig for Stage<'_, '_> {
+    fn run(&mut self, subject: usize, course: &Course) -> Result<Option<Recording>> {
+        let Subject {
+            target, algorithm, ..
+        } = self.subjects[subject];
+        self.live.running(&self.subjects[subject].label);
+        let recording = self.run_on(subject, target, algorithm, course)?;
+        let now = tenths(self.now()).min(tenths(self.plan.budget));
+        self.progress.add(now.saturating_sub(self.shown));
+        self.shown = self.shown.max(now);
+        Ok(recording)
+    }
+    fn now(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+    fn stopped(&self) -> bool {
+        self.stop.is_set()
+    }
+    fn beside(&self, subject: usize) -> Vec<usize> {
+        let target = self.subjects[subject].target;
+        let all = self.subjects.iter().enumerate();
+        all.filter(|s| s.1.target == target).map(|s| s.0).collect()
+    }
+}
+
+impl Stage<'_, '_> {
+    fn run_on(
+        &mut self,
+        subject: usize,
+        target: usize,
+        algorithm: Option<Algorithm>,
+        course: &Course,
+    ) -> Result<Option<Recording>> {
+        let stand = &mut self.stands[target];
+        stand.lease.choose(algorithm)?;
+        stand
+            .drops
+            .make(&mut stand.lease, course.drops(), self.stop)?;
+        let share = 1.0 / self.plan.dirty_ratio;
+        let pool = stand.cached.dirty(&mut stand.lease, share, self.stop)?;
         if self.stop.is_set() {
-            tables::clear(lease, self.plan)?;
             return Ok(None);
         }
-        self.progress.say(&format!("{label}, {case}: {pool}"));
-        self.progress.step(format!("{label}, {case}"));
-        let run = self.load(lease, pool, drops);
-        tables::clear(lease, self.plan)?;
-        run.map(Some)
-    }
-
-    fn load(&self, lease: &mut Lease<'_>, pool: PoolPages, drops: bool) -> Result<Run> {
-        let start = Instant::now() + RUN_IN;
-        let halt = AtomicBool::new(false);
-        let clock = Clock {
-            start,
-            time: self.plan.time,
-            stop: &halt,
+        self.runs += 1;
+        let load = Load {
+            target: stand.target,
+            rows: self.plan.rows,
+            connections: self.plan.threads,
+            rate: Some(stand.rate),
+            seed: self.plan.seed + self.runs,
+            stop: self.stop,
         };
-        let rows = self.plan.rows;
-        let (recorded, events) = std::thread::scope(|scope| {
-            let worker = |n: u16| {
-                let (target, halt) = (self.target, &halt);
-                scope.spawn(move || {
-                    let done = oltp::work(target, rows, n as u64 + 1, clock);
-                    // One that fails ends the run for all.
-                    done.inspect_err(|_| halt.store(true, Ordering::Relaxed))
-                })
-            };
-            let workers: Vec<_> = (0..self.plan.threads).map(worker).collect();
-            let schedule: &[_] = if drops { &self.plan.schedule } else { &[] };
-            let events = self.beside(lease, schedule, start, &halt);
-            if events.is_err() || self.stop.is_set() {
-                halt.store(true, Ordering::Relaxed);
-            }
-            let recorded: Vec<Result<Recorded>> = workers
-                .into_iter()
-                .map(|w| {
-                    w.join()
-                        .unwrap_or_else(|_| Err(Error::from("a thread panicked")))
-                })
-                .collect();
-            (recorded, events)
-        });
-        let recorded = recorded.into_iter().collect::<Result<Vec<_>>>()?;
-        let ran = start.elapsed().min(self.plan.time);
-        Ok(sum(&recorded, pool, events?, ran))
-    }
-
-    /// Does what the schedule says, each at its time or as soon as the one before is done, until the run is over.
-    fn beside(
-        &self,
-        lease: &mut Lease<'_>,
-        schedule: &[(Duration, Ddl)],
-        start: Instant,
-        halt: &AtomicBool,
-    ) -> Result<Vec<Event>> {
-        let mut tick = Instant::now();
-        let mut wait = |until: Instant| {
-            let stopped = || self.stop.is_set() || halt.load(Ordering::Relaxed);
-            while Instant::now() < until && !stopped() {
-                let next = until.min(tick + UNIT);
-                std::thread::sleep(next.saturating_duration_since(Instant::now()));
-                while tick + UNIT <= Instant::now() {
-                    tick += UNIT;
-                    self.progress.add(1);
-                }
-            }
-            !stopped()
-        };
-        let mut events = Vec::new();
-        for (at, ddl) in schedule {
-            if !wait(start + *at) {
-                return Ok(events);
-            }
-            let began = Instant::now();
-            let what = execute(&mut *lease.client, *ddl)?;
-            events.push(Event {
-                at: (began - start).as_secs_f64(),
-                took: began.elapsed().as_secs_f64(),
-                what,
-            });
-        }
-        wait(start + self.plan.time);
-        Ok(events)
+        let done = load.run(course, &mut *stand.lease.client, &mut stand.drops)?;
+        Ok(done.map(|(recording, generator)| {
+            let mut beside = self.beside.borrow_mut();
+            beside.0.add(&generator);
+            let composition = &mut beside.1[subject];
+            composition.pool = pool;
+            composition.runs += 1;
+            recording
+        }))
     }
 }
 
-/// Does it; says what was done.
-fn execute(client: &mut dyn Client, ddl: Ddl) -> Result<String> {
-    let sql = match ddl {
-        Ddl::DropSmall(n) => format!("DROP TABLE {}", tables::small(n)),
-        Ddl::DropLarge => format!("DROP TABLE {LARGE}"),
-        Ddl::Churn(n) => {
-            client.run(&format!("CREATE TABLE churn_{n} LIKE {LOADED}"))?;
-            client.run(&format!("DROP TABLE churn_{n}"))?;
-            return Ok(format!("CREATE TABLE churn_{n}, DROP TABLE churn_{n}"));
-        }
+fn interleave(
+    args: &Args,
+    on: Places<'_>,
+    plan: &Plan,
+    limits: &Limits,
+    stands: &mut [Stand<'_>],
+    results: &mut Results,
+) -> Result<Ended> {
+    let subjects = results.subjects.clone();
+    let labels: Vec<String> = subjects.iter().map(|s| s.label.clone()).collect();
+    let live = Live::new(on.progress, &labels);
+    let mut cells = std::mem::take(&mut results.cells);
+    let compositions = std::mem::take(&mut results.extra.compositions);
+    let beside = RefCell::new((Generator::default(), compositions));
+    let mut lost: Vec<(usize, Error)> = Vec::new();
+    let mut stage = Stage {
+        plan,
+        stands,
+        subjects: subjects.clone(),
+        beside: &beside,
+        live: &live,
+        progress: on.progress,
+        stop: on.stop,
+        begun: Instant::now(),
+        shown: 0,
+        runs: 0,
     };
-    client.run(&sql)?;
-    Ok(sql)
+    let mut kept = Instant::now();
+    let gone = |cell: usize, e: Error| {
+        let label = &labels[cell];
+        on.progress
+            .say(&format!("{label} is lost, the rest goes on: {e}"));
+        lost.push((cell, e));
+    };
+    let told = |told: Told<'_>| {
+        live.tell(&told);
+        // Kept on disk now and then, for a run that ends before it can.
+        if kept.elapsed() > KEEP {
+            results.cells = told.cells.to_vec();
+            (results.extra.generator, results.extra.compositions) = beside.borrow().clone();
+            args.keep(results)?;
+            kept = Instant::now();
+        }
+        Ok(())
+    };
+    let ended = blocks::run(&mut stage, limits, &mut cells, gone, told);
+    results.cells = cells;
+    (results.extra.generator, results.extra.compositions) = beside.into_inner();
+    for (cell, e) in lost {
+        let target = subjects[cell].target;
+        let pairs = results.cells[cell].pairs.len();
+        let label = &labels[cell];
+        results.notes.push(format!(
+            "{label} was lost after {pairs} pairs of windows: {e}"
+        ));
+        results.extra.lost.push(target);
+    }
+    ended
 }
 
-/// All threads' records together.
-fn sum(recorded: &[Recorded], pool: PoolPages, events: Vec<Event>, ran: Duration) -> Run {
-    let mut timeline: Option<Timeline> = None;
-    let mut kinds = vec![Latencies::default(); Kind::ALL.len()];
-    for r in recorded {
-        match &mut timeline {
-            None => timeline = Some(r.timeline.clone()),
-            Some(t) => t.add(&r.timeline),
-        }
-        for (all, one) in kinds.iter_mut().zip(&r.kinds) {
-            all.add(one);
-        }
-    }
-    let mut timeline = timeline.unwrap_or_default();
-    timeline.truncate(ran.as_millis() as u64);
-    let mut all = Latencies::default();
-    kinds.iter().for_each(|k| all.add(k));
-    Run {
-        pool,
-        timeline,
-        all,
-        kinds,
-        conflicts: recorded.iter().map(|r| r.conflicts).sum(),
-        events,
-    }
-}
+/// Time between two writes of what there is.
+const KEEP: Duration = Duration::from_secs(10);

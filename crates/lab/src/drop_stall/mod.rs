@@ -1,34 +1,63 @@
-//! Drop stalls: the experiment of "DROP TABLE and stalls" (2012). Threads read and write a table that is cached whole, and beside
-//! them small tables are dropped. What do the threads feel?
+//! Drop stalls: the question of "DROP TABLE and stalls" (2012). What does a load of reads and writes feel of tables dropped beside it?
 //!
-//! Every subject has its base case, the same load without drops, right before its run with them. What counts is not the
-//! average, which hides stalls, but the longest stall, the slowest request, the worst 100 ms.
+//! A controlled experiment, for on most machines load and disk have stalls of their own that are larger than what is asked for.
+//! The load comes at a fixed rate (`load`), in runs of short windows with drops and without in random order
+//! (`design`); targets and algorithms take turns in blocks (`blocks`). What counts are differences between windows of a pair, with
+//! intervals (`effects`); `docs/lab.md` states the method.
+//!
+//! | module | owns |
+//! |---|---|
+//! | `design` | the windows of a run, and the moments of its drops |
+//! | `load` | requests at a fixed rate, drops beside them |
+//! | `statements` | what the requests are |
+//! | `tables` | what is cached, dirty and dropped |
+//! | `record` | from requests to what is kept of a window |
+//! | `effects` | differences, intervals, verdicts |
+//! | `blocks` | turns, and when it is enough |
+//! | `measure` | the above on real targets |
+//! | `live` | what the terminal shows meanwhile |
+//! | `report` | what is said about it |
+//! | `simulated` | (tests) a target in simulated time with known stalls |
 
+mod blocks;
+mod design;
+mod effects;
+mod live;
+mod load;
 mod measure;
-mod oltp;
+mod record;
 mod report;
+#[cfg(test)]
+mod simulated;
+mod statements;
 mod tables;
 
 use crate::Result;
 use crate::frame::{
-    self, AlgorithmArgs, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
+    self, AlgorithmArgs, Chosen, Experiment, Machine, Places, Pressure, ReportArgs, Size,
+    TargetArgs, scale,
 };
 use crate::report::Report;
-use crate::stats::{Latencies, Timeline};
-use std::time::Duration;
+use blocks::{Cell, Ended, Limits};
+use design::Shape;
 
 /// Rows of the article's table; here times the scale.
 const ROWS: f64 = 20_000_000.0;
-/// Bytes of the article's buffer pool; here times the scale.
-const POOL: f64 = 6.0 * (1u64 << 30) as f64;
-/// Tables that the article dropped.
-const TABLES: u32 = 30;
-/// Rows of each.
-const TABLE_ROWS: u64 = 1000;
+/// Bytes that the article's pool held; here times the scale.
+const CACHED: f64 = 315_000.0 * (16u64 << 10) as f64;
+/// Rows of each table that the article dropped.
+const DROPPED: f64 = 1000.0;
 /// Seconds between the article's drops; here times the square of the scale.
 const INTERVAL: f64 = 30.0;
-/// A stall is a time in which less than this part of the base case's usual rate gets done.
-const STALL: f64 = 0.1;
+/// Drops of the article.
+const DROPS: f64 = 30.0;
+/// Least and most seconds of a window.
+const WINDOWS: (f64, f64) = (0.5, 3.0);
+/// Runs of a subject that are to fit into the budget; with [`PAIRS`] pairs each.
+const RUNS: f64 = 5.0;
+const PAIRS: usize = 2;
+/// Seconds that a run's preparation takes, about.
+const PREPARING: f64 = 0.5;
 
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]
@@ -39,35 +68,60 @@ pub struct Args {
     choice: AlgorithmArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// Part of the article's 20 M rows and 6 GiB of buffer pool; times are scaled by its square, so that a tenth of the size takes a
-    /// hundredth of the time; 1 is the article: a drop each 30 s for 15 minutes
-    #[arg(long, value_name = "X", default_value_t = 0.1, value_parser = scale)]
-    scale: f64,
-    /// Threads of the load
-    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: u16,
-    /// Rows of the table under load [default: the article's, scaled]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1000..))]
-    rows: Option<u64>,
-    /// Small tables to drop
-    #[arg(long, default_value_t = TABLES)]
-    tables: u32,
-    /// Seconds between two drops [default: the article's, scaled]
-    #[arg(long, value_name = "SECONDS", value_parser = positive)]
-    interval: Option<f64>,
-    /// Seconds of each run [default: as long as the drops take]
+    /// A look in about 20 seconds: smaller, and less certain
+    #[arg(long, conflicts_with = "scale")]
+    quick: bool,
+    /// Part of the article's sizes, 20 M rows and 315,000 cached pages; 1 is the article. The time between drops is scaled by its square
+    #[arg(long, value_name = "X", value_parser = scale)]
+    scale: Option<f64>,
+    /// Seconds of measuring at most; it ends earlier if every interval is narrow [default: 100; 12 with --quick; with --scale as many
+    /// as the article's drops take with each algorithm]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
-    /// Cached pages to dirty ones before each run, like 3:1 or 10:1
-    #[arg(long, value_name = "N:1", default_value = "3:1", value_parser = dirty_ratio)]
-    dirty_ratio: f64,
-    /// Drop a large table of so many rows, cached and half of it dirty, in the middle of each run too
-    #[arg(long, value_name = "ROWS", default_value_t = 0)]
-    drop_rows: u64,
-    /// Create and drop so many tables per second all along, instead of dropping tables made before
+    /// Connections of the load
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: u16,
+    /// Requests per second [default: --share of what the target does, 4000 at most]
     #[arg(long, value_name = "PER-SECOND", value_parser = positive)]
-    churn: Option<f64>,
-    /// The embedded engine's buffer pool [default: the article's, scaled, and room for --drop-rows]
+    rate: Option<f64>,
+    /// Part of what the target can do that it is asked to do
+    #[arg(long, value_name = "PART", default_value_t = 0.25, value_parser = part, conflicts_with = "rate")]
+    share: f64,
+    /// Rows of the table under load [default: 100000]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1000..))]
+    rows: Option<u64>,
+    /// How much is cached, with a table that nobody reads [default: 1G; 256M with --quick]
+    #[arg(long, value_name = "SIZE")]
+    cached: Option<Size>,
+    /// Cached pages to dirty ones, like 3:1 or 10:1 [default: 2:1; 3:1, the article's, with --scale]
+    #[arg(long, value_name = "N:1", value_parser = dirty_ratio)]
+    dirty_ratio: Option<f64>,
+    /// Rows of each table that is dropped, as many as the table under load has at most [default: 100; 1000 with --scale]
+    #[arg(long, value_name = "ROWS")]
+    drop_rows: Option<u64>,
+    /// Create each table right before it is dropped, beside the load, instead of before each run
+    #[arg(long)]
+    churn: bool,
+    /// Look up rows of each table before it is dropped, so that an adaptive hash index knows its pages; the embedded engine's is
+    /// switched on
+    #[arg(long, conflicts_with = "churn")]
+    hot: bool,
+    /// Mean seconds between two drops [default: ten times what a drop takes, 0.025 at least]
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    interval: Option<f64>,
+    /// Seconds of a window [default: 0.5 to 3, as the time allows]
+    #[arg(long, value_name = "SECONDS", value_parser = positive)]
+    window: Option<f64>,
+    /// The smallest stall that matters, in ms: less is no effect, however certain it is
+    #[arg(long, value_name = "MS", default_value_t = 0.1, value_parser = positive)]
+    smallest: f64,
+    /// Half an interval in ms that is narrow enough to end before the time is over
+    #[arg(long, value_name = "MS", default_value_t = 0.05, value_parser = positive)]
+    precision: f64,
+    /// What chance depends on: the order of windows, the moments of drops, the rows
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u32,
+    /// The embedded engine's buffer pool [default: a quarter more than is cached]
     #[arg(long, value_name = "SIZE")]
     pool: Option<Size>,
     /// The embedded engine's buffer pool instances [default: its own choice]
@@ -79,6 +133,13 @@ fn positive(text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
         Ok(x) if x > 0.0 && x <= 1e6 => Ok(x),
         _ => Err("a number above 0".into()),
+    }
+}
+
+fn part(text: &str) -> std::result::Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(x) if x > 0.0 && x < 1.0 => Ok(x),
+        _ => Err("a number between 0 and 1".into()),
     }
 }
 
@@ -95,91 +156,72 @@ fn dirty_ratio(text: &str) -> std::result::Result<f64, String> {
 pub(crate) struct Plan {
     threads: u16,
     rows: u64,
-    time: Duration,
-    /// When something is done beside the load, and what; ascending.
-    schedule: Vec<(Duration, Ddl)>,
+    cached: Size,
     /// Cached pages to a dirty one.
     dirty_ratio: f64,
     drop_rows: u64,
+    churn: bool,
+    hot: bool,
+    /// Given, or to be found out.
+    rate: Option<f64>,
+    share: f64,
+    /// Requests per second at most, if the rate is to be found out.
+    most: f64,
+    interval: Option<f64>,
+    window: Option<f64>,
+    /// Seconds.
+    budget: f64,
+    smallest: f64,
+    precision: f64,
+    seed: u64,
     pool_bytes: u64,
     pool_instances: Option<usize>,
 }
 
-/// What is done beside the load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ddl {
-    /// Drop the small table of this number.
-    DropSmall(u32),
-    /// Drop the large table.
-    DropLarge,
-    /// Create and drop a table, the so-manieth.
-    Churn(u32),
+/// What is known beside the windows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extra {
+    generator: load::Generator,
+    pressure: Pressure,
+    /// Of each subject.
+    compositions: Vec<measure::Composition>,
+    /// Of each target: requests per second that it can do, and that it was sent.
+    capacities: Vec<(f64, f64)>,
+    ended: Option<Ended>,
+    /// Targets.
+    lost: Vec<usize>,
 }
 
-impl Args {
-    fn schedule(&self, interval: f64, time: f64) -> Vec<(Duration, Ddl)> {
-        let (interval, number): (f64, fn(u32) -> Ddl) = match self.churn {
-            Some(per_second) => (1.0 / per_second, Ddl::Churn),
-            None => (interval, Ddl::DropSmall),
-        };
-        let most = if self.churn.is_some() {
-            u32::MAX
-        } else {
-            self.tables
-        };
-        let mut all: Vec<(Duration, Ddl)> = (0..most)
-            .map(|i| ((i as f64 + 0.5) * interval, number(i)))
-            .take_while(|(at, _)| *at < time)
-            .map(|(at, ddl)| (Duration::from_secs_f64(at), ddl))
-            .collect();
-        if self.drop_rows > 0 {
-            all.push((Duration::from_secs_f64(time / 2.0), Ddl::DropLarge));
-            all.sort_by_key(|e| e.0);
+type Results = frame::Results<Plan, Cell, Extra>;
+
+impl Results {
+    /// When it ends with so many subjects, and how long its windows are.
+    fn limits(&self, subjects: usize) -> Limits {
+        let run = self.plan.budget / (subjects.max(1) as f64 * RUNS) - PREPARING;
+        let mut shape = Shape::fitting(run, PAIRS, WINDOWS);
+        shape.window = self.plan.window.unwrap_or(shape.window);
+        Limits {
+            shape,
+            budget: self.plan.budget,
+            precision: self.plan.precision,
+            seed: self.plan.seed,
         }
-        all
     }
 }
 
-/// Something that was done beside the load.
-#[derive(Clone, Debug)]
-struct Event {
-    /// Seconds since the run began.
-    at: f64,
-    /// Seconds that it took.
-    took: f64,
-    what: String,
+impl Args {
+    /// Bytes to cache by default: as much as there is memory for.
+    fn usual_size(&self) -> Size {
+        let usual = if self.quick { 256 << 20 } else { 1 << 30 };
+        Size(usual.min(Machine::memory_to_use() / 2))
+    }
 }
-
-/// A run of the load.
-#[derive(Clone, Debug)]
-struct Run {
-    /// As it was before.
-    pool: PoolPages,
-    timeline: Timeline,
-    /// Of all requests.
-    all: Latencies,
-    /// By kind of statement, in the order of [`oltp::Kind::ALL`].
-    kinds: Vec<Latencies>,
-    /// Transactions that met a deadlock or a lock wait that took too long, and began anew.
-    conflicts: u64,
-    events: Vec<Event>,
-}
-
-/// A subject's runs.
-#[derive(Clone, Debug)]
-pub(crate) struct Cell {
-    subject: usize,
-    base: Run,
-    /// None yet if the experiment ended here.
-    drops: Option<Run>,
-}
-
-type Results = frame::Results<Plan, Cell>;
 
 impl Experiment for Args {
     const NAME: &'static str = "drop-stall";
     type Plan = Plan;
     type Cell = Cell;
+    type Extra = Extra;
 
     fn targets(&self) -> &TargetArgs {
         &self.targets
@@ -188,29 +230,56 @@ impl Experiment for Args {
         &self.report
     }
     fn plan(&self) -> Plan {
-        let interval = self.interval.unwrap_or(INTERVAL * self.scale * self.scale);
-        let time = self.time.unwrap_or(interval * self.tables.max(1) as f64);
-        let rows = self.rows.unwrap_or((ROWS * self.scale) as u64).max(1000);
-        let large = self.drop_rows * tables::ROW_BYTES;
-        // Where the number of rows is given, the pool is as much larger than the table as the article's was.
-        let pool = POOL / ROWS * rows as f64 + large as f64 * 1.1;
-        let pool = (pool as u64).max(64 << 20);
+        let scaled = |of: f64| self.scale.map(|x| (of * x) as u64);
+        let rows = self.rows.or(scaled(ROWS)).unwrap_or(100_000).max(1000);
+        let table = Size(rows * tables::ROW_BYTES);
+        let cached = self.cached.or(scaled(CACHED).map(Size));
+        let cached = cached.unwrap_or_else(|| self.usual_size()).max(table);
+        let interval = self.scale.map(|x| INTERVAL * x * x);
+        let all = self.choice.algorithm.0.len() as f64;
+        let budget = match (self.quick, interval) {
+            (true, _) => 12.0,
+            // With drops and without.
+            (false, Some(interval)) => (interval * DROPS * 2.0 * all).max(100.0),
+            (false, None) => 100.0,
+        };
+        let dropped = self.scale.map(|x| (DROPPED * x) as u64);
+        let drop_rows = self
+            .drop_rows
+            .or(dropped.map(|n| n.max(100)))
+            .unwrap_or(100);
+        let pool = cached.0 + cached.0 / 4 + drop_rows * tables::ROW_BYTES * 64;
         Plan {
             threads: self.threads,
             rows,
-            time: Duration::from_secs_f64(time),
-            schedule: self.schedule(interval, time),
-            dirty_ratio: self.dirty_ratio,
-            drop_rows: self.drop_rows,
-            pool_bytes: self.pool.map_or(pool, |s| s.0),
+            cached,
+            dirty_ratio: self.dirty_ratio.unwrap_or(match self.scale {
+                Some(_) => 3.0,
+                None => 2.0,
+            }),
+            drop_rows,
+            churn: self.churn,
+            hot: self.hot,
+            rate: self.rate,
+            share: self.share,
+            most: 4000.0,
+            interval: self.interval.or(interval),
+            window: self
+                .window
+                .or(interval.map(|s| (s * 2.0).clamp(WINDOWS.0, 60.0))),
+            budget: self.time.unwrap_or(budget),
+            smallest: self.smallest,
+            precision: self.precision,
+            seed: self.seed.into(),
+            pool_bytes: self.pool.map_or(pool.max(64 << 20), |s| s.0),
             pool_instances: self.pool_instances,
         }
     }
     fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
-        measure::units(plan, &self.choice, chosen.specs.len())
+        measure::units(plan, chosen.specs.len())
     }
-    fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
-        measure::target(self, on, results)
+    fn measure(&self, on: Places<'_>, results: &mut Results) -> Result<()> {
+        measure::targets(self, on, results)
     }
     fn report(results: &Results, incomplete: Option<String>) -> Report {
         results.report(incomplete)

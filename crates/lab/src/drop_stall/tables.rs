@@ -1,29 +1,26 @@
 //! The tables: sysbench's columns and contents.
 
-use super::{Plan, TABLE_ROWS};
+use super::Plan;
 use crate::Result;
 use crate::bulk;
-use crate::fill::{dirty, settle};
-use crate::frame::{Lease, PoolPages, Progress, Stop};
+use crate::fill::{Fill, Filled, dirty};
+use crate::frame::{Lease, PoolPages, Progress, Size, Stop};
 use crate::random::Random;
-use crate::target::Target;
+use crate::target::{Client, Target};
 
 /// The table under load.
 pub(super) const LOADED: &str = "sbtest";
-/// The large table that is dropped.
-pub(super) const LARGE: &str = "sbtest_large";
 /// Bytes that a row takes, with its entry in the index, about.
 pub(super) const ROW_BYTES: u64 = 235;
 
-/// One row in so many is changed to make pages dirty: a page holds more.
-const STRIDE: u64 = 40;
 /// Rows that one dirtying statement passes over.
-const PASS: u64 = 40_000;
-
-/// The name of a small table to drop.
-pub(super) fn small(number: u32) -> String {
-    format!("sbtest_small_{number}")
-}
+const PASS: u64 = 8192;
+/// One row in so many is changed to make pages of the filling table dirty: a page holds as many.
+const STRIDE: u64 = 4;
+/// Rows that one copying statement copies.
+const COPY: u64 = 40_000;
+/// Look-ups that make a table's pages known to an adaptive hash index.
+const LOOKUPS: u64 = 400;
 
 fn create(name: &str) -> String {
     format!(
@@ -54,7 +51,15 @@ pub(super) fn load(
         return Ok(());
     }
     let index = format!("CREATE INDEX k_1 ON {LOADED} (k)");
-    lease.client.run(&index).map(drop)
+    lease.client.run(&index)?;
+    // The clustered index once over, then the other.
+    for sql in [
+        format!("SELECT COUNT(*) FROM {LOADED} WHERE pad = ''"),
+        format!("SELECT SUM(k) FROM {LOADED}"),
+    ] {
+        lease.client.run(&sql)?;
+    }
+    Ok(())
 }
 
 fn insert(from: u64, until: u64, rows: u64, random: &mut Random) -> String {
@@ -71,83 +76,107 @@ fn insert(from: u64, until: u64, rows: u64, random: &mut Random) -> String {
     )
 }
 
-/// Makes what is to be dropped, reads the table under load once over, and makes pages dirty up to the ratio asked for.
-pub(super) fn prepare(
-    lease: &mut Lease<'_>,
-    plan: &Plan,
-    drops: bool,
-    stop: &Stop,
-) -> Result<PoolPages> {
-    if drops {
-        make_dropped(lease, plan, stop)?;
-    }
-    // The clustered index, then the other.
-    for sql in [
-        format!("SELECT COUNT(*) FROM {LOADED} WHERE pad = ''"),
-        format!("SELECT SUM(k) FROM {LOADED}"),
-    ] {
-        lease.client.run(&sql)?;
-    }
-    let share = 1.0 / plan.dirty_ratio;
-    settle(lease, share, stop)?;
-    dirty(lease, share, touches(LOADED, plan.rows), stop)
+/// What else is cached: a table that nobody reads, of which a part is kept dirty.
+#[derive(Default)]
+pub(super) struct Cached {
+    fill: Fill,
+    /// Where dirtying goes on.
+    next: u64,
 }
 
-/// Statements that change a row of each page of a table.
-fn touches(table: &str, rows: u64) -> impl Iterator<Item = String> {
-    let mut random = Random::new(rows);
-    (1..=rows).step_by(PASS as usize).map(move |from| {
-        let until = (from + PASS).min(rows + 1);
-        let pad = digits(&mut random, 5);
-        format!(
-            "UPDATE {table} SET pad = '{pad}' WHERE id >= {from} AND id < {until} AND id % {STRIDE} = 0"
-        )
-    })
+impl Cached {
+    /// Grows until so much is cached; false if the pool does not hold it.
+    pub fn grow(
+        &mut self,
+        lease: &mut Lease<'_>,
+        size: Size,
+        progress: &Progress,
+        stop: &Stop,
+    ) -> Result<bool> {
+        Ok(self.fill.grow_to(lease, size, progress, stop)? != Filled::PoolFull)
+    }
+
+    /// Changes rows until a share of the cached pages is dirty, or all were changed once.
+    pub fn dirty(&mut self, lease: &mut Lease<'_>, share: f64, stop: &Stop) -> Result<PoolPages> {
+        let rows = self.fill.rows();
+        let passes = rows.div_ceil(PASS);
+        let next = &mut self.next;
+        let statements = (0..passes).map(|_| {
+            let from = *next % passes * PASS;
+            *next += 1;
+            // Another text each time round, or the row would be found to be as it is to be.
+            let round = *next / passes;
+            format!(
+                "UPDATE fill SET pad = CONCAT('{round:010} ', SUBSTRING(pad, 12)) WHERE id >= {from} AND id < {} AND id % {STRIDE} = 0",
+                from + PASS
+            )
+        });
+        dirty(lease, share, statements, stop)
+    }
 }
 
-fn make_dropped(lease: &mut Lease<'_>, plan: &Plan, stop: &Stop) -> Result<()> {
-    for (_, ddl) in &plan.schedule {
-        if let super::Ddl::DropSmall(n) = ddl
-            && !stop.is_set()
-        {
-            lease.client.run(&create(&small(*n)))?;
-            copy(lease, &small(*n), 0, TABLE_ROWS.min(plan.rows))?;
+/// The tables that are dropped.
+pub(super) struct Drops {
+    made: u64,
+    dropped: u64,
+    rows: u64,
+    /// They are created as they are dropped.
+    churn: bool,
+    /// They are looked up often before.
+    hot: bool,
+}
+
+impl Drops {
+    pub fn new(plan: &Plan) -> Drops {
+        Drops {
+            made: 0,
+            dropped: 0,
+            rows: plan.drop_rows.min(plan.rows),
+            churn: plan.churn,
+            hot: plan.hot,
         }
     }
-    if plan.drop_rows == 0 {
-        return Ok(());
-    }
-    lease.client.run(&create(LARGE))?;
-    let mut made = 0;
-    while made < plan.drop_rows && !stop.is_set() {
-        let n = PASS.min(plan.drop_rows - made).min(plan.rows);
-        copy(lease, LARGE, made, n)?;
-        made += n;
-    }
-    // Half of it is changed again, after what the server has written meanwhile.
-    for sql in touches(LARGE, made / 2) {
-        lease.client.run(&sql)?;
-    }
-    Ok(())
-}
 
-/// Copies the first rows of the table under load, their ids moved up.
-fn copy(lease: &mut Lease<'_>, to: &str, ids: u64, rows: u64) -> Result<()> {
-    let sql = format!(
-        "INSERT INTO {to} (id,k,c,pad) SELECT id + {ids}, k, c, pad FROM {LOADED} WHERE id <= {rows}"
-    );
-    lease.client.run(&sql).map(drop)
-}
-
-/// Removes what a run that was cut short left.
-pub(super) fn clear(lease: &mut Lease<'_>, plan: &Plan) -> Result<()> {
-    for (_, ddl) in &plan.schedule {
-        let name = match ddl {
-            super::Ddl::DropSmall(n) => small(*n),
-            super::Ddl::DropLarge => LARGE.to_string(),
-            super::Ddl::Churn(_) => continue,
-        };
-        lease.client.run(&format!("DROP TABLE IF EXISTS {name}"))?;
+    fn name(number: u64) -> String {
+        format!("sbtest_{number}")
     }
-    Ok(())
+
+    /// Makes so many to drop, those included that are left of a run that was cut short.
+    pub fn make(&mut self, lease: &mut Lease<'_>, number: usize, stop: &Stop) -> Result<()> {
+        while !self.churn && self.made < self.dropped + number as u64 && !stop.is_set() {
+            let name = Drops::name(self.made);
+            lease.client.run(&create(&name))?;
+            self.made += 1;
+            for from in (0..self.rows).step_by(COPY as usize) {
+                let until = (from + COPY).min(self.rows);
+                lease.client.run(&format!(
+                    "INSERT INTO {name} SELECT * FROM {LOADED} WHERE id > {from} AND id <= {until}"
+                ))?;
+            }
+            if self.hot {
+                self.look_up(lease, &name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn look_up(&self, lease: &mut Lease<'_>, name: &str) -> Result<()> {
+        for i in 0..LOOKUPS {
+            let id = i % self.rows.max(1) + 1;
+            let sql = format!("SELECT c FROM {name} WHERE id = {id}");
+            lease.client.run(&sql)?;
+        }
+        Ok(())
+    }
+
+    /// Drops the next.
+    pub fn next(&mut self, client: &mut dyn Client) -> Result<()> {
+        let name = Drops::name(self.dropped);
+        if self.churn {
+            client.run(&create(&name))?;
+        }
+        client.run(&format!("DROP TABLE {name}"))?;
+        self.dropped += 1;
+        Ok(())
+    }
 }

@@ -8,22 +8,33 @@ fn args(list: &[&str]) -> Args {
 #[test]
 fn scale_one_is_the_article() {
     let plan = args(&["--scale", "1"]).plan();
-    assert_eq!(plan.rows, 20_000_000);
-    assert_eq!(plan.time, Duration::from_secs(900));
-    assert_eq!(plan.pool_bytes, 6 << 30);
+    assert_eq!((plan.rows, plan.cached), (20_000_000, Size(315_000 << 14)));
     assert_eq!((plan.threads, plan.dirty_ratio), (8, 3.0));
-    assert_eq!(plan.schedule.len(), 30);
-    assert_eq!(plan.schedule[1].0, Duration::from_secs(45));
+    assert_eq!((plan.drop_rows, plan.interval), (1000, Some(30.0)));
+    // Thirty drops with each of six algorithms, and as long without.
+    assert_eq!(plan.budget, 10_800.0);
+    assert_eq!(plan.window, Some(60.0));
 }
 
 #[test]
-fn a_large_table_is_dropped_in_the_middle() {
-    let plan = args(&["--tables", "2", "--interval", "1", "--drop-rows", "5000"]).plan();
-    let ddl: Vec<Ddl> = plan.schedule.iter().map(|e| e.1).collect();
-    assert_eq!(ddl, [Ddl::DropSmall(0), Ddl::DropLarge, Ddl::DropSmall(1)]);
-    let churn = args(&["--churn", "2", "--time", "3"]).plan();
-    assert_eq!(churn.schedule.len(), 6);
-    assert_eq!(churn.schedule[5].1, Ddl::Churn(5));
+fn windows_fit_the_time() {
+    let limits = |list: &[&str], subjects: usize| {
+        let results = frame::Results {
+            plan: args(list).plan(),
+            conditions: frame::Conditions::gather(&std::env::temp_dir()).unwrap(),
+            subjects: Vec::new(),
+            cells: Vec::new(),
+            extra: Extra::default(),
+            notes: Vec::new(),
+        };
+        results.limits(subjects)
+    };
+    let six = limits(&[], 6);
+    let course = six.shape.course(0.1, &mut crate::random::Random::new(1));
+    assert!((course.until + PREPARING) * 6.0 * RUNS <= 100.1);
+    assert_eq!(limits(&[], 1).shape.window, WINDOWS.1);
+    assert_eq!(limits(&["--quick"], 6).shape.window, WINDOWS.0);
+    assert_eq!(limits(&["--window", "7"], 6).shape.window, 7.0);
 }
 
 #[test]
@@ -31,25 +42,75 @@ fn ratios_are_read() {
     assert_eq!(dirty_ratio("10:1"), Ok(10.0));
     assert_eq!(dirty_ratio("2"), Ok(2.0));
     assert!(dirty_ratio("0.5").is_err() && dirty_ratio("1:3").is_err());
+    assert!(part("1").is_err() && part("0.3").is_ok());
 }
 
 /// The embedded engine under a little load, to a report with all its parts.
 #[test]
 fn a_small_run_gives_a_whole_report() {
-    let flags =
-        "--rows 2000 --threads 2 --tables 3 --interval 0.1 --drop-rows 1500 --algorithm millpond";
-    let left = testing::whole::<Args>(&flags.split(' ').collect::<Vec<_>>());
-    let cell = &left.data["cells"][0];
-    for case in ["without_drops", "with_drops"] {
-        let run = &cell[case];
-        assert!(run["requests"].as_u64().unwrap() > 0, "{run}");
-        assert!(run["lru_pages"].as_u64().unwrap() > 0);
-        let p = |name: &str| run[name].as_f64().unwrap();
-        assert!(p("p50_seconds") <= p("p999_seconds") && p("p999_seconds") <= p("max_seconds"));
+    let flags = "--rows 2000 --threads 2 --cached 8M --pool 64M --rate 200 --window 0.1 --time 600 --precision 100000 \
+                 --algorithm full_scan,millpond";
+    let left = testing::whole::<Args>(&flags.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(left.data["ended"], "all intervals are narrow");
+    let cells = left.data["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 2);
+    for cell in cells {
+        assert_eq!(cell["pairs"], 8);
+        assert!(cell["drops"].as_u64().unwrap() >= 8);
+        assert!(
+            cell["lru_pages"].as_u64().unwrap() > 0 && cell["dirty_pages"].as_u64().unwrap() > 0
+        );
+        let of = |figure: &str| cell["stall_ms"][figure].as_f64().unwrap();
+        assert!(of("low") <= of("estimate") && of("estimate") <= of("high"));
+        assert!(!cell["around_near"].as_array().unwrap().is_empty());
+        assert_eq!(cell["latency"][0]["share"], 0.5);
     }
-    assert_eq!(cell["without_drops"]["events"].as_array().unwrap().len(), 0);
-    assert_eq!(cell["with_drops"]["events"].as_array().unwrap().len(), 4);
-    assert!(left.page.contains("Longest stall") && left.page.contains("class=\"mark\""));
+    assert!(
+        left.data["sentence"]
+            .as_str()
+            .unwrap()
+            .contains("full_scan")
+    );
+    // A line for each window.
+    assert_eq!(left.csv.lines().count(), 1 + 2 * 8 * 2);
+    for part in [
+        "class=\"lead\"",
+        "class=\"band",
+        "class=\"mark\"",
+        "The stall of a drop",
+    ] {
+        assert!(left.page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn tables_may_be_made_as_they_are_dropped_or_looked_up_before() {
+    for how in ["--churn", "--hot"] {
+        let flags = [
+            "--rows",
+            "1000",
+            "--threads",
+            "1",
+            "--cached",
+            "4M",
+            "--pool",
+            "64M",
+            "--rate",
+            "100",
+        ];
+        let rest = [
+            "--window",
+            "0.1",
+            "--time",
+            "0.5",
+            "--algorithm",
+            "stale",
+            how,
+        ];
+        let left = testing::whole::<Args>(&[&flags[..], &rest].concat());
+        assert_eq!(left.data["ended"], "the time was over");
+        assert!(left.data["cells"][0]["drops"].as_u64().unwrap() > 0);
+    }
 }
 
 #[test]

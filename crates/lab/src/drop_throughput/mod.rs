@@ -8,7 +8,7 @@ mod report;
 
 use crate::Result;
 use crate::frame::{
-    self, AlgorithmArgs, Chosen, Experiment, Place, PoolPages, ReportArgs, Size, TargetArgs, scale,
+    self, AlgorithmArgs, Chosen, Experiment, Places, PoolPages, ReportArgs, Size, TargetArgs, scale,
 };
 use crate::report::Report;
 
@@ -115,6 +115,7 @@ impl Experiment for Args {
     const NAME: &'static str = "drop-throughput";
     type Plan = Plan;
     type Cell = Cell;
+    type Extra = ();
 
     fn targets(&self) -> &TargetArgs {
         &self.targets
@@ -140,8 +141,8 @@ impl Experiment for Args {
     fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
         measure::units(plan, &self.choice, chosen.specs.len())
     }
-    fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
-        measure::target(self, on, results)
+    fn measure(&self, on: Places<'_>, results: &mut Results) -> Result<()> {
+        on.each(|place| measure::target(self, place, results))
     }
     fn report(results: &Results, incomplete: Option<String>) -> Report {
         results.report(incomplete)

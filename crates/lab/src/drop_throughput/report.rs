@@ -163,7 +163,7 @@ impl Results {
             name: s.label.clone(),
             style: s.style,
             points: self.points(i),
-            base: false,
+            ..Series::default()
         });
         Figure {
             title: "Time of a drop against what is cached".into(),
@@ -197,7 +197,7 @@ impl Results {
                     name: self.subjects[c.subject].label.clone(),
                     style: self.subjects[c.subject].style,
                     points: rates(c.median()),
-                    base: false,
+                    ..Series::default()
                 })
                 .collect(),
             marks: Vec::new(),

@@ -46,6 +46,11 @@ impl Conditions {
         Ok(())
     }
 
+    /// Processors that the lab may use.
+    pub fn cores(&self) -> usize {
+        self.machine.cores
+    }
+
     /// Number of targets added.
     pub fn targets(&self) -> usize {
         self.targets.len()

@@ -13,6 +13,8 @@ pub(crate) trait Experiment: Sized {
     type Plan;
     /// What is measured at a time.
     type Cell;
+    /// What is known beside its cells.
+    type Extra: Default;
 
     /// Where it runs.
     fn targets(&self) -> &TargetArgs;
@@ -22,15 +24,39 @@ pub(crate) trait Experiment: Sized {
     fn plan(&self) -> Self::Plan;
     /// Units of progress of all.
     fn units(&self, plan: &Self::Plan, chosen: &Chosen) -> u64;
-    /// Measures a target; what was measured before an error stays in the results.
-    fn measure(&self, on: Place<'_>, results: &mut ResultsOf<Self>) -> Result<()>;
+    /// Measures all targets; what was measured before an error stays in the results.
+    fn measure(&self, on: Places<'_>, results: &mut ResultsOf<Self>) -> Result<()>;
     /// The report; `incomplete` says why it is not whole.
     fn report(results: &ResultsOf<Self>, incomplete: Option<String>) -> Report;
 
     /// Keeps what there is, for a run that ends before it can.
     fn keep(&self, results: &ResultsOf<Self>) -> Result<()> {
         let unfinished = Self::report(results, Some("It is still running.".into()));
-        self.files().write(&unfinished).map(drop)
+        self.files().keep(&unfinished)
+    }
+}
+
+/// Where all is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Places<'a> {
+    pub specs: &'a [Spec],
+    /// More than one of them offers algorithms.
+    pub several: bool,
+    pub progress: &'a Progress,
+    pub stop: &'a Stop,
+}
+
+impl<'a> Places<'a> {
+    /// One target after the other, until one fails.
+    pub fn each(self, measure: impl FnMut(Place<'a>) -> Result<()>) -> Result<()> {
+        let place = |spec| Place {
+            spec,
+            several: self.several,
+            progress: self.progress,
+            stop: self.stop,
+        };
+        let specs = self.specs.iter().take_while(|_| !self.stop.is_set());
+        specs.map(place).try_for_each(measure)
     }
 }
 
@@ -45,19 +71,21 @@ pub(crate) struct Place<'a> {
 }
 
 /// What was measured so far.
-pub(crate) struct Results<P, C> {
+pub(crate) struct Results<P, C, X = ()> {
     pub plan: P,
     pub conditions: Conditions,
     pub subjects: Vec<Subject>,
     pub cells: Vec<C>,
+    pub extra: X,
     /// What was left out or is not as it should be, and why.
     pub notes: Vec<String>,
 }
 
 /// An experiment's results.
-pub(crate) type ResultsOf<E> = Results<<E as Experiment>::Plan, <E as Experiment>::Cell>;
+pub(crate) type ResultsOf<E> =
+    Results<<E as Experiment>::Plan, <E as Experiment>::Cell, <E as Experiment>::Extra>;
 
-impl<P, C> Results<P, C> {
+impl<P, C, X> Results<P, C, X> {
     /// What was left out, for people.
     pub fn left_out(&self) -> Option<String> {
         (!self.notes.is_empty()).then(|| format!("Left out: {}.", self.notes.join("; ")))
@@ -80,19 +108,20 @@ fn measure<E: Experiment>(experiment: &E, stop: &Stop) -> Result<(Report, bool)>
         conditions: Conditions::gather(&experiment.targets().dir)?,
         subjects: Vec::new(),
         cells: Vec::new(),
+        extra: E::Extra::default(),
         notes: Vec::new(),
     };
     let progress = Progress::new(experiment.units(&results.plan, &chosen));
-    let several = chosen.several;
-    let targets = chosen.specs.iter().take_while(|_| !stop.is_set());
-    let ended = targets
-        .map(|spec| Place {
-            spec,
-            several,
-            progress: &progress,
-            stop,
-        })
-        .try_for_each(|place| experiment.measure(place, &mut results));
+    let on = Places {
+        specs: &chosen.specs,
+        several: chosen.several,
+        progress: &progress,
+        stop,
+    };
+    let ended = match stop.is_set() {
+        true => Ok(()),
+        false => experiment.measure(on, &mut results),
+    };
     progress.end();
     let report = E::report(&results, shortfall(&ended, stop));
     Ok((report, !results.cells.is_empty()))

@@ -3,47 +3,126 @@
 use super::Stop;
 use crate::Result;
 use crate::report::Report;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Where the report goes.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReportArgs {
-    /// The report, as one HTML file; JSON and CSV are written beside it [default: lab-<experiment>.html]
+    /// The report, as one HTML file; `-` is standard output [default: lab-<experiment>.html]
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Its figures as JSON [default: beside the report]
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Its figures as CSV [default: beside the report]
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Overwrite files that are there already
+    #[arg(long)]
+    force: bool,
+}
+
+/// Whether a file's name stands for standard output.
+fn is_output(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 impl ReportArgs {
-    /// Whether a file was named.
+    /// Whether a file was named for the page.
     pub fn is_named(&self) -> bool {
         self.report.is_some()
     }
 
-    fn path(&self, experiment: &str) -> PathBuf {
-        let named = || format!("lab-{experiment}.html").into();
-        self.report.clone().unwrap_or_else(named)
+    /// The page, the JSON and the CSV, by their flags.
+    fn files(&self, experiment: &str) -> [(&'static str, PathBuf); 3] {
+        let usual = PathBuf::from(format!("lab-{experiment}.html"));
+        let page = self.report.clone().unwrap_or(usual.clone());
+        let beside = |named: &Option<PathBuf>, extension: &str| {
+            let near = if is_output(&page) { &usual } else { &page };
+            named
+                .clone()
+                .unwrap_or_else(|| near.with_extension(extension))
+        };
+        let (json, csv) = (beside(&self.json, "json"), beside(&self.csv, "csv"));
+        [("--report", page), ("--json", json), ("--csv", csv)]
     }
 
-    /// Fails if the report could not be written, which is better known before a run of minutes than after it.
+    /// Fails if the report could not be written, or would overwrite something, which is better known before a run of minutes than
+    /// after it.
     pub fn check(&self, experiment: &str) -> Result<()> {
-        let path = self.path(experiment);
-        let failed = |e: std::io::Error| format!("--report {}: {e}", path.display());
-        if path.is_dir() {
-            return Err(format!("--report {}: it is a directory", path.display()).into());
+        self.check_all(&self.files(experiment))
+    }
+
+    /// The same for JSON and CSV alone, as far as they are named.
+    pub fn check_figures(&self) -> Result<()> {
+        let json = self.json.iter().map(|p| ("--json", p.clone()));
+        let csv = self.csv.iter().map(|p| ("--csv", p.clone()));
+        self.check_all(&json.chain(csv).collect::<Vec<_>>())
+    }
+
+    fn check_all(&self, files: &[(&str, PathBuf)]) -> Result<()> {
+        if files.iter().filter(|f| is_output(&f.1)).count() > 1 {
+            return Err("only one of --report, --json and --csv can be standard output".into());
         }
-        let part = part_of(&path);
-        std::fs::write(&part, "").map_err(failed)?;
-        std::fs::remove_file(&part).map_err(failed)?;
+        for (flag, path) in files.iter().filter(|f| !is_output(&f.1)) {
+            let failed = |why: &str| format!("{flag} {}: {why}", path.display());
+            if path.is_dir() {
+                return Err(failed("it is a directory").into());
+            }
+            if path.exists() && !self.force {
+                return Err(failed("it is there already; --force overwrites it").into());
+            }
+            let part = part_of(path);
+            std::fs::write(&part, "")
+                .and_then(|()| std::fs::remove_file(&part))
+                .map_err(|e| failed(&e.to_string()))?;
+        }
         Ok(())
     }
 
-    /// Writes the report's three files; the path of the first.
+    /// Whether standard output is one of the files, so that nothing else may be printed there.
+    fn takes_output(&self) -> bool {
+        let named = [&self.report, &self.json, &self.csv];
+        named.into_iter().flatten().any(|p| is_output(p))
+    }
+
+    /// Writes the report's three files; the name of the first.
     pub fn write(&self, report: &Report) -> Result<PathBuf> {
-        let path = self.path(report.experiment);
-        write(&path, &report.html())?;
-        write(&path.with_extension("json"), &report.json())?;
-        write(&path.with_extension("csv"), &report.csv)?;
-        Ok(path)
+        let [(_, page), (_, json), (_, csv)] = self.files(report.experiment);
+        put(&page, &report.html())?;
+        put(&json, &report.json())?;
+        put(&csv, &report.csv)?;
+        Ok(page)
+    }
+
+    /// Writes what an experiment that still runs has, where that can be written again.
+    pub fn keep(&self, report: &Report) -> Result<()> {
+        let texts = [report.html(), report.json(), report.csv.clone()];
+        for ((_, path), text) in self.files(report.experiment).iter().zip(texts) {
+            if !is_output(path) {
+                write(path, &text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes JSON and CSV alone, as far as they are named.
+    pub fn write_figures(&self, json: &str, csv: &str) -> Result<()> {
+        for (path, text) in [(&self.json, json), (&self.csv, csv)] {
+            if let Some(path) = path {
+                put(path, text)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints what people read.
+    pub fn print(&self, text: &str) {
+        match self.takes_output() {
+            true => eprint!("{text}"),
+            false => print!("{text}"),
+        }
     }
 }
 
@@ -53,9 +132,11 @@ pub fn conclude(args: &ReportArgs, report: &Report, measured: bool) -> Result<()
     if let (false, Some(why)) = (measured, &report.incomplete) {
         return Err(why.clone().into());
     }
-    print!("{}", report.text());
+    args.print(&report.text());
     let path = args.write(report)?;
-    eprintln!("Report: {}", path.display());
+    if !is_output(&path) {
+        eprintln!("Report: {}", path.display());
+    }
     match &report.incomplete {
         Some(why) => Err(why.clone().into()),
         None => Ok(()),
@@ -78,10 +159,57 @@ fn part_of(path: &Path) -> PathBuf {
     part.into()
 }
 
+/// Writes a file, or to standard output.
+fn put(path: &Path, text: &str) -> Result<()> {
+    match is_output(path) {
+        true => Ok(std::io::stdout().write_all(text.as_bytes())?),
+        false => write(path, text),
+    }
+}
+
 /// Writes a file whole or not at all.
-pub fn write(path: &Path, text: &str) -> Result<()> {
+fn write(path: &Path, text: &str) -> Result<()> {
     let part = part_of(path);
     std::fs::write(&part, text)
         .and_then(|()| std::fs::rename(&part, path))
         .map_err(|e| format!("{}: {e}", path.display()).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::parsed;
+
+    fn args(list: &[&str]) -> ReportArgs {
+        parsed(list)
+    }
+
+    #[test]
+    fn nothing_is_overwritten_without_force() {
+        let dir = tempfile::tempdir().unwrap();
+        let page = dir.path().join("r.html");
+        let named = page.to_str().unwrap();
+        let report = args(&["--report", named]);
+        report.check("x").unwrap();
+        std::fs::write(page.with_extension("csv"), "earlier").unwrap();
+        let why = report.check("x").unwrap_err().to_string();
+        assert!(
+            why.starts_with("--csv ") && why.contains("--force"),
+            "{why}"
+        );
+        args(&["--report", named, "--force"]).check("x").unwrap();
+        args(&["--report", named, "--csv", "-"]).check("x").unwrap();
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn one_file_can_be_standard_output() {
+        assert!(args(&["--report", "-", "--json", "-"]).check("x").is_err());
+        let report = args(&["--report", "-"]);
+        assert!(report.takes_output() && !args(&["--report", "r"]).takes_output());
+        assert_eq!(
+            report.files("x").map(|f| f.1),
+            ["-", "lab-x.json", "lab-x.csv"].map(PathBuf::from)
+        );
+    }
 }

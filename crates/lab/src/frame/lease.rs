@@ -92,6 +92,8 @@ pub struct Lease<'t> {
     pub durability: Durability,
     durability_before: Option<u8>,
     algorithm_before: Option<String>,
+    /// Other variables that were set, and what they were before.
+    borrowed: Vec<(String, String)>,
     ended: bool,
 }
 
@@ -115,6 +117,7 @@ impl<'t> Lease<'t> {
                 .ok()
                 .flatten(),
             client,
+            borrowed: Vec::new(),
             ended: false,
         };
         lease.client.run(&format!("USE {DATABASE}"))?;
@@ -140,6 +143,17 @@ impl<'t> Lease<'t> {
             self.client.run(&sql)?;
         }
         Ok(())
+    }
+
+    /// Sets a variable until the end, where the target has it and lets it be set; whether it was.
+    pub fn borrow(&mut self, variable: &str, value: &str) -> bool {
+        let before = self.client.value(&format!("SELECT @@GLOBAL.{variable}"));
+        let sql = format!("SET GLOBAL {variable} = {value}");
+        let set = self.client.run(&sql).is_ok();
+        if let (true, Ok(Some(before))) = (set, before) {
+            self.borrowed.push((variable.to_string(), before));
+        }
+        set
     }
 
     /// The state of the buffer pool.
@@ -183,6 +197,10 @@ impl<'t> Lease<'t> {
         let mut first = Ok(());
         if let Some(name) = self.algorithm_before.clone() {
             let sql = format!("SET GLOBAL {} = {name}", algorithm::VARIABLE);
+            first = first.and(self.client.run(&sql).map(drop));
+        }
+        for (name, value) in std::mem::take(&mut self.borrowed) {
+            let sql = format!("SET GLOBAL {name} = {value}");
             first = first.and(self.client.run(&sql).map(drop));
         }
         if let Some(n) = self.durability_before {

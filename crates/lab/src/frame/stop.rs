@@ -24,6 +24,16 @@ impl Stop {
     pub fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
+    /// Asks it to end when the value goes, by a panic too.
+    pub fn on_drop(&self) -> impl Drop + use<> {
+        struct OnDrop(Stop);
+        impl Drop for OnDrop {
+            fn drop(&mut self) {
+                self.0.set();
+            }
+        }
+        OnDrop(self.clone())
+    }
     /// Whether it was asked to.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)

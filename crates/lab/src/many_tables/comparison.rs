@@ -176,7 +176,7 @@ impl Comparison {
                         name: p.name.clone(),
                         style: i,
                         points: rates(&found.samples),
-                        base: false,
+                        ..Series::default()
                     })
                 })
                 .collect(),

@@ -8,7 +8,7 @@ mod report;
 mod run;
 
 use crate::frame::{
-    Conditions, DATABASE, Lease, ReportArgs, Size, Stop, conclude, shortfall, sync_cost, write,
+    Conditions, DATABASE, Lease, ReportArgs, Size, Stop, conclude, shortfall, sync_cost,
 };
 use crate::target::{Embedded, EmbeddedOptions, MysqlServer, Target};
 use crate::{Error, Result};
@@ -57,19 +57,18 @@ pub struct Args {
     file_per_table: bool,
     /// Run on file systems made in image files and mounted, like ext3,ext4,xfs,btrfs, one after the other; also ext3-no-dir-index,
     /// xfs-log-100m, and `here` for the directory as it is. Needs root, loop devices and each file system's mkfs
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', conflicts_with_all = ["target", "json", "csv"])]
+    #[arg(
+        long,
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        conflicts_with = "target"
+    )]
     filesystems: Vec<String>,
     /// Size of each image; it takes as much room as is written to it
     #[arg(long, value_name = "SIZE", default_value = "4G")]
     image_size: Size,
     #[command(flatten)]
     report: ReportArgs,
-    /// Write rates over time as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write rates over time as CSV
-    #[arg(long, value_name = "FILE")]
-    csv: Option<PathBuf>,
 }
 
 /// The experiment's shape, apart from where it runs.
@@ -103,6 +102,8 @@ pub fn run(args: &Args) -> Result<()> {
     let plan = args.plan()?;
     if args.report.is_named() || !args.filesystems.is_empty() {
         args.report.check(EXPERIMENT)?;
+    } else {
+        args.report.check_figures()?;
     }
     let stop = Stop::on_signals()?;
     if !args.filesystems.is_empty() {
@@ -142,12 +143,9 @@ fn run_on(target: &dyn Target, args: &Args, plan: Plan, stop: &Stop) -> Result<(
         plan,
         outcome,
     };
-    print!("{}", report.table());
-    if let Some(path) = &args.json {
-        write(path, &report.json())?;
-    }
-    if let Some(path) = &args.csv {
-        write(path, &report.csv())?;
+    args.report.print(&report.table().to_string());
+    if !args.report.is_named() {
+        args.report.write_figures(&report.json(), &report.csv())?;
     }
     if args.report.is_named() {
         let place = Place {

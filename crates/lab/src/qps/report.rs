@@ -113,7 +113,7 @@ impl Results {
                     name: title.into(),
                     style: 0,
                     points: points.collect(),
-                    base: false,
+                    ..Series::default()
                 }],
                 marks: self.ddl.iter().take(500).map(mark).collect(),
             }],

@@ -9,7 +9,7 @@ mod report;
 use crate::Result;
 use crate::employees::beside::{Beheld, Felt};
 use crate::employees::{ARTICLE_ROWS, Keys};
-use crate::frame::{self, Chosen, Experiment, Place, ReportArgs, Size, TargetArgs, scale};
+use crate::frame::{self, Chosen, Experiment, Places, ReportArgs, Size, TargetArgs, scale};
 use crate::profile::Profile;
 use crate::report::Report;
 use crate::stats::{Spread, Timeline};
@@ -173,6 +173,7 @@ impl Experiment for Args {
     const NAME: &'static str = "rebuild";
     type Plan = Plan;
     type Cell = Cell;
+    type Extra = ();
 
     fn targets(&self) -> &TargetArgs {
         &self.targets
@@ -202,8 +203,8 @@ impl Experiment for Args {
     fn units(&self, plan: &Plan, chosen: &Chosen) -> u64 {
         measure::units(plan, chosen.specs.len())
     }
-    fn measure(&self, on: Place<'_>, results: &mut Results) -> Result<()> {
-        measure::target(self, on, results)
+    fn measure(&self, on: Places<'_>, results: &mut Results) -> Result<()> {
+        on.each(|place| measure::target(self, place, results))
     }
     fn report(results: &Results, incomplete: Option<String>) -> Report {
         results.report(incomplete)

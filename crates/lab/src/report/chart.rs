@@ -43,6 +43,8 @@ pub struct Series {
     pub style: usize,
     /// Ascending in x.
     pub points: Vec<(f64, f64)>,
+    /// Where the truth may lie: x, lower end, upper end; ascending in x. Nothing if that isn't known.
+    pub band: Vec<(f64, f64, f64)>,
     /// Drawn thin and grey: what others are compared with.
     pub base: bool,
 }
@@ -110,7 +112,8 @@ impl Figure {
         let all = || points().flat_map(|s| &s.points);
         let marks = self.panels.iter().flat_map(|p| &p.marks).map(|m| m.x);
         let x = Scale::over(all().map(|p| p.0).chain(marks), self.x.log);
-        let y = Scale::over(all().map(|p| p.1), self.y.log);
+        let bands = points().flat_map(|s| &s.band).flat_map(|b| [b.1, b.2]);
+        let y = Scale::over(all().map(|p| p.1).chain(bands), self.y.log);
         let right = if self.names { NAMES } else { RIGHT };
         let area = Area { x, y, right };
         self.panels.iter().map(|p| area.panel(self, p)).collect()
@@ -204,6 +207,17 @@ impl Area {
             .map(|&(x, y)| format!("{:.1} {:.1}", self.px(x), self.py(y)))
             .collect();
         let name = escape(&series.name);
+        if !series.band.is_empty() {
+            let corner = |x: f64, y: f64| format!("{:.1} {:.1}", self.px(x), self.py(y));
+            let upper = series.band.iter().map(|b| corner(b.0, b.2));
+            let lower = series.band.iter().rev().map(|b| corner(b.0, b.1));
+            let around: Vec<String> = upper.chain(lower).collect();
+            let _ = write!(
+                out,
+                "<path class=\"band b{style}\" d=\"M{}z\"/>",
+                around.join("L")
+            );
+        }
         let _ = write!(
             out,
             "<path class=\"{class}\" d=\"M{}\"><title>{name}</title></path>",
@@ -279,6 +293,7 @@ fn marker(style: usize, x: f64, y: f64) -> String {
 /// Short: `12k`, `0.05`.
 fn tick_text(v: f64) -> String {
     match v {
+        v if v < 0.0 => format!("-{}", tick_text(-v)),
         v if v >= 1e6 => format!("{}M", trim(v / 1e6)),
         v if v >= 1e4 => format!("{}k", trim(v / 1e3)),
         v => trim(v),

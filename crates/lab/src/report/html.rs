@@ -62,6 +62,9 @@ fn block(out: &mut String, block: &Block) {
         Block::Heading(h) => {
             let _ = writeln!(out, "<h2>{}</h2>", escape(h));
         }
+        Block::Lead(t) => {
+            let _ = writeln!(out, "<p class=\"lead\">{}</p>", escape(t));
+        }
         Block::Text(t) => {
             let _ = writeln!(out, "<p>{}</p>", escape(t));
         }
@@ -79,6 +82,7 @@ fn block(out: &mut String, block: &Block) {
             out.push_str("</details>\n");
         }
         Block::Bars(b) => bars(out, b),
+        Block::Ranges(r) => panels(out, &r.title, &r.caption, &[r.svg()]),
     }
 }
 

@@ -5,17 +5,20 @@
 //! | `html` | the page: no script, no font, nothing from the network; readable on a phone and in dark mode |
 //! | [`chart`] | figures as inline SVG: panels with one scale for all |
 //! | [`bars`] | bars, whole or in parts |
+//! | `ranges` | figures with their intervals |
 //! | `scale` | axes: ranges, ticks, positions |
 //! | `text` | numbers and tables for people |
 
 pub mod bars;
 pub mod chart;
 mod html;
+mod ranges;
 mod scale;
 mod text;
 
 pub use bars::{Bar, Bars, Group, Part};
 pub use chart::{Axis, Figure, Mark, Panel, Series};
+pub use ranges::{Range, Ranges};
 pub use text::{grouped, num, ratio, seconds};
 
 /// What an experiment found, finished or not.
@@ -57,6 +60,8 @@ pub struct Card {
 pub enum Block {
     /// A heading.
     Heading(String),
+    /// The sentence that says it all.
+    Lead(String),
     /// A paragraph.
     Text(String),
     /// A table.
@@ -69,6 +74,8 @@ pub enum Block {
     Folded(Figure),
     /// Bars.
     Bars(Bars),
+    /// Intervals.
+    Ranges(Ranges),
 }
 
 /// A table; the first column is names, the others are figures.

@@ -14,26 +14,27 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// Covers the values; a linear one begins at 0.
+    /// Covers the values; a linear one 0, too.
     pub fn over(values: impl Iterator<Item = f64>, log: bool) -> Scale {
         let usable: Vec<f64> = values.filter(|v| v.is_finite()).collect();
         let high = usable.iter().copied().fold(0.0, f64::max);
         if !log {
-            return Scale::linear(high);
+            return Scale::linear(usable.iter().copied().fold(0.0, f64::min), high);
         }
         let low = usable.iter().copied().filter(|v| *v > 0.0);
         Scale::log(low.fold(f64::INFINITY, f64::min), high)
     }
 
-    fn linear(high: f64) -> Scale {
-        let high = if high > 0.0 { high } else { 1.0 };
-        let step = round_up(high / 5.0);
-        let count = (high / step - 1e-9).ceil() as usize;
+    fn linear(low: f64, high: f64) -> Scale {
+        let high = if high > low { high } else { low + 1.0 };
+        let step = round_up((high - low) / 5.0);
+        let first = (low / step + 1e-9).floor() as i64;
+        let last = (high / step - 1e-9).ceil() as i64;
         Scale {
             log: false,
-            low: 0.0,
-            high: step * count as f64,
-            ticks: (0..=count).map(|i| step * i as f64).collect(),
+            low: step * first as f64,
+            high: step * last as f64,
+            ticks: (first..=last).map(|i| step * i as f64).collect(),
         }
     }
 
@@ -84,6 +85,13 @@ mod tests {
         assert_eq!(s.ticks, [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
         assert_eq!((s.at(0.0), s.at(50.0), s.at(25.0)), (0.0, 1.0, 0.5));
         assert_eq!(s.at(80.0), 1.0);
+    }
+
+    #[test]
+    fn what_is_below_zero_is_covered_at_round_numbers() {
+        let s = Scale::over([-500.0, 1990.0].into_iter(), false);
+        assert_eq!(s.ticks, [-500.0, 0.0, 500.0, 1000.0, 1500.0, 2000.0]);
+        assert_eq!((s.at(-500.0), s.at(0.0), s.at(2000.0)), (0.0, 0.2, 1.0));
     }
 
     #[test]

@@ -65,7 +65,7 @@ pub(super) fn report(r: &Report) -> String {
     for block in &r.blocks {
         match block {
             Block::Table(t) => table(&mut out, t),
-            Block::Text(t) => {
+            Block::Lead(t) | Block::Text(t) => {
                 let _ = writeln!(out, "{t}");
             }
             _ => {}

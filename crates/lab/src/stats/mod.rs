@@ -1,10 +1,13 @@
 //! Figures from measurements.
 
+mod bootstrap;
 mod fit;
 mod latency;
 mod spread;
+mod student;
 mod timeline;
 
+pub use bootstrap::{Interval, intervals, mean_interval};
 pub use fit::{Line, median};
 pub use latency::Latencies;
 pub use spread::Spread;

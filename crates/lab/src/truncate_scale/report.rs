@@ -159,7 +159,7 @@ impl Results {
                 .cells_of(i)
                 .map(|c| (Size(c.pool).gib(), c.median(of) * 1e3))
                 .collect(),
-            base: false,
+            ..Series::default()
         });
         Figure {
             title: title.into(),

@@ -103,7 +103,7 @@ impl Results {
                     name: self.subject(c).label.clone(),
                     style: self.subject(c).style,
                     points: line(&c.beside.timeline),
-                    base: false,
+                    ..Series::default()
                 }],
                 marks: vec![
                     mark(from, "OPTIMIZE TABLE begins"),

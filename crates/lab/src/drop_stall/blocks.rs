@@ -1,0 +1,133 @@
+//! The experiment's course: blocks, each with a run of every subject in random order, until enough is known or the time is over.
+//!
+//! It ends early when the verdict's interval of every subject is narrow: narrower than the precision asked for, or than a part of its
+//! own estimate. That rule looks at widths and never at whether an effect was found, so it doesn't favour one verdict; that
+//! a width which happens to be small ends the experiment makes intervals a little too narrow, which the least number of pairs bounds (the tests
+//! simulate it).
+
+use super::design::{Course, Shape};
+use super::effects::{Question, Stall, stall};
+use super::record::{Pair, Recording};
+use crate::random::Random;
+use crate::{Error, Result};
+
+/// Fewer pairs don't end the experiment early.
+const LEAST: usize = 8;
+/// An interval is narrow enough whose half is this part of its estimate.
+const NARROW: f64 = 0.1;
+
+/// What an experiment runs on: targets, or in tests something whose stalls are known.
+pub(super) trait Rig {
+    /// Runs a subject's course; none if it was stopped meanwhile.
+    fn run(&mut self, subject: usize, course: &Course) -> Result<Option<Recording>>;
+    /// Seconds since the experiment began.
+    fn now(&self) -> f64;
+    /// Whether it was asked to end.
+    fn stopped(&self) -> bool;
+    /// Subjects that share a target with this one.
+    fn beside(&self, subject: usize) -> Vec<usize>;
+}
+
+/// A subject under measurement.
+#[derive(Clone, Debug)]
+pub(crate) struct Cell {
+    /// Its number.
+    pub(super) subject: usize,
+    pub(super) question: Question,
+    /// Mean seconds between its drops.
+    pub(super) interval: f64,
+    pub(super) pairs: Vec<Pair>,
+}
+
+/// When it ends, and with which dice.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub shape: Shape,
+    /// Seconds.
+    pub budget: f64,
+    /// Half an interval in ms that is narrow enough.
+    pub precision: f64,
+    pub seed: u64,
+}
+
+/// Why it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ended {
+    /// All intervals are narrow.
+    Narrow,
+    /// The budget is spent.
+    Budget,
+    Stopped,
+    /// No target is left.
+    Lost,
+}
+
+/// What is known after a block.
+pub(super) struct Told<'a> {
+    pub cells: &'a [Cell],
+    pub stalls: &'a [Stall],
+    /// Which of them are not narrow yet.
+    pub wide: &'a [usize],
+    /// Seconds of the budget.
+    pub left: f64,
+}
+
+/// Runs blocks. `lost` hears of a target that failed, which is left alone from then on; `told` of each block.
+pub(super) fn run(
+    rig: &mut dyn Rig,
+    limits: &Limits,
+    cells: &mut [Cell],
+    mut lost: impl FnMut(usize, Error),
+    mut told: impl FnMut(Told<'_>) -> Result<()>,
+) -> Result<Ended> {
+    let mut random = Random::new(limits.seed);
+    let mut order: Vec<usize> = (0..cells.len()).collect();
+    loop {
+        random.shuffle(&mut order);
+        for cell in order.clone() {
+            if rig.stopped() {
+                return Ok(Ended::Stopped);
+            }
+            if rig.now() >= limits.budget {
+                return Ok(Ended::Budget);
+            }
+            if !order.contains(&cell) {
+                continue;
+            }
+            let course = limits.shape.course(cells[cell].interval, &mut random);
+            match rig.run(cells[cell].subject, &course) {
+                Ok(Some(recording)) => cells[cell].pairs.extend(recording.pairs(&course)),
+                Ok(None) => return Ok(Ended::Stopped),
+                Err(e) => {
+                    let gone = rig.beside(cells[cell].subject);
+                    order.retain(|c| !gone.contains(&cells[*c].subject));
+                    lost(cells[cell].subject, e);
+                }
+            }
+        }
+        if order.is_empty() {
+            return Ok(Ended::Lost);
+        }
+        let stalls: Vec<Stall> = cells.iter().map(|c| stall(&c.pairs, &c.question)).collect();
+        let wide: Vec<usize> = order
+            .iter()
+            .copied()
+            .filter(|c| !narrow(&stalls[*c], limits))
+            .collect();
+        told(Told {
+            cells,
+            stalls: &stalls,
+            wide: &wide,
+            left: (limits.budget - rig.now()).max(0.0),
+        })?;
+        if wide.is_empty() {
+            return Ok(Ended::Narrow);
+        }
+    }
+}
+
+fn narrow(stall: &Stall, limits: &Limits) -> bool {
+    stall.joint.is_some_and(|i| {
+        stall.values.len() >= LEAST && i.half() <= limits.precision.max(i.estimate * NARROW)
+    })
+}

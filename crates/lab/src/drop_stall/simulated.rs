@@ -1,0 +1,283 @@
+//! An artificial target in simulated time, whose drops stall it for a known time, and which now and then stalls by itself as a busy
+//! machine does. What the experiment says about it can be held to the truth.
+
+use super::blocks::{self, Cell, Ended, Limits, Rig};
+use super::design::{Course, Shape};
+use super::effects::{self, Question, Verdict};
+use super::record::{Moment, Recording, Request};
+use crate::random::Random;
+use crate::{Error, Result};
+
+const RATE: f64 = 2000.0;
+const CONNECTIONS: usize = 8;
+/// Mean seconds of a request.
+const SERVICE: f64 = 0.0004;
+
+struct Simulated {
+    /// Seconds that a drop stalls each subject.
+    stalls: Vec<f64>,
+    /// Stalls per second of its own, of 4 ms on the average.
+    noise: f64,
+    random: Random,
+    now: f64,
+    /// A subject that fails from this time on.
+    fails: Option<(usize, f64)>,
+    stop_at: f64,
+}
+
+impl Simulated {
+    fn new(stalls: &[f64], noise: f64, seed: u64) -> Simulated {
+        Simulated {
+            stalls: stalls.to_vec(),
+            noise,
+            random: Random::new(seed),
+            now: 0.0,
+            fails: None,
+            stop_at: f64::INFINITY,
+        }
+    }
+
+    fn exponential(&mut self, mean: f64) -> f64 {
+        -mean * self.random.unit().ln()
+    }
+
+    fn moments(&mut self, course: &Course, stall: f64) -> Vec<Moment> {
+        let mut free = 0.0f64;
+        let mut moments = Vec::new();
+        for (window, w) in course.windows.iter().enumerate() {
+            for &moment in &w.moments {
+                let at = free.max(moment);
+                let took = self.exponential(0.0002) + if w.drops { stall } else { 0.0 };
+                free = at + took;
+                moments.push(Moment {
+                    window,
+                    at: (at * 1e9) as u64,
+                    took: (took * 1e9) as u64,
+                });
+            }
+        }
+        moments
+    }
+
+    /// Times in which nothing is done, ascending and apart.
+    fn frozen(&mut self, moments: &[Moment], course: &Course, stall: f64) -> Vec<(f64, f64)> {
+        let until = course.until;
+        let mut all: Vec<(f64, f64)> = moments
+            .iter()
+            .filter(|m| course.windows[m.window].drops)
+            .map(|d| (d.at as f64 / 1e9, d.at as f64 / 1e9 + stall))
+            .collect();
+        let mut at = 0.0;
+        while self.noise > 0.0 && at < until {
+            at += self.exponential(1.0 / self.noise);
+            let long = self.exponential(0.004);
+            all.push((at, at + long));
+        }
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut apart: Vec<(f64, f64)> = Vec::new();
+        for (from, until) in all {
+            match apart.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(until),
+                _ => apart.push((from, until)),
+            }
+        }
+        apart
+    }
+}
+
+/// When work that begins then is done.
+fn done(frozen: &[(f64, f64)], from: f64, work: f64) -> f64 {
+    let mut now = from;
+    let mut left = work;
+    for &(stops, goes_on) in &frozen[frozen.partition_point(|f| f.1 <= from)..] {
+        if now + left <= stops {
+            break;
+        }
+        left -= (stops - now).max(0.0);
+        now = goes_on;
+    }
+    now + left
+}
+
+impl Rig for Simulated {
+    fn run(&mut self, subject: usize, course: &Course) -> Result<Option<Recording>> {
+        if self
+            .fails
+            .is_some_and(|(s, at)| s == subject && self.now >= at)
+        {
+            return Err(Error::from("gone away"));
+        }
+        let stall = self.stalls[subject];
+        let moments = self.moments(course, stall);
+        let frozen = self.frozen(&moments, course, stall);
+        let mut free = [0.0f64; CONNECTIONS];
+        let mut requests = Vec::new();
+        for i in 0..(course.until * RATE) as usize {
+            let due = i as f64 / RATE;
+            let work = self.exponential(SERVICE);
+            let next = (0..CONNECTIONS)
+                .min_by(|a, b| free[*a].total_cmp(&free[*b]))
+                .unwrap();
+            free[next] = done(&frozen, due.max(free[next]), work);
+            requests.push(Request {
+                due: (due * 1e9) as u64,
+                done: (free[next] * 1e9) as u64,
+            });
+        }
+        self.now += course.until;
+        Ok(Some(Recording { requests, moments }))
+    }
+    fn now(&self) -> f64 {
+        self.now
+    }
+    fn stopped(&self) -> bool {
+        self.now >= self.stop_at
+    }
+    fn beside(&self, subject: usize) -> Vec<usize> {
+        vec![subject]
+    }
+}
+
+fn limits(seed: u64) -> Limits {
+    Limits {
+        shape: Shape {
+            window: 0.6,
+            pairs: 2,
+        },
+        budget: 60.0,
+        precision: 0.0,
+        seed,
+    }
+}
+
+fn cells(stalls: &[f64]) -> Vec<Cell> {
+    let cell = |(subject, stall): (usize, &f64)| Cell {
+        subject,
+        question: Question {
+            rate: RATE,
+            subjects: stalls.len(),
+            smallest: 0.1,
+        },
+        interval: (stall * 6.0).max(0.03),
+        pairs: Vec::new(),
+    };
+    stalls.iter().enumerate().map(cell).collect()
+}
+
+fn measured(rig: &mut Simulated, limits: &Limits) -> (Vec<Cell>, Ended, Vec<usize>) {
+    let mut cells = cells(&rig.stalls.clone());
+    let mut lost = Vec::new();
+    let ended = blocks::run(rig, limits, &mut cells, |s, _| lost.push(s), |_| Ok(())).unwrap();
+    (cells, ended, lost)
+}
+
+#[test]
+fn known_stalls_are_measured_within_their_intervals() {
+    let stalls = [0.0, 0.005, 0.02, 0.1];
+    let mut rig = Simulated::new(&stalls, 3.0, 42);
+    let (cells, ended, _) = measured(&mut rig, &limits(1));
+    assert_eq!(ended, Ended::Budget);
+    for (cell, stall) in cells.iter().zip(stalls) {
+        let found = effects::effects(&cell.pairs, &cell.question);
+        // All four at once, so the intervals that hold for all at once.
+        let interval = found.stall.joint.unwrap();
+        let ms = stall * 1e3;
+        assert!(interval.contains(ms), "{ms} ms: {interval:?}");
+        assert!(interval.half() < 1.0 + ms * 0.1, "{ms} ms: {interval:?}");
+        match found.stall.verdict {
+            Verdict::Effect => {
+                assert!(stall > 0.0);
+                // Behind by less than a tenth once what has piled up is done.
+                let back = found.recovery.unwrap();
+                assert!(
+                    back.estimate >= ms * 0.95 && back.estimate < ms * 1.6 + 2.0,
+                    "{ms}: {back:?}"
+                );
+            }
+            Verdict::NoneAbove(x) => assert!(stall == 0.0 && x < 1.0, "{ms} ms: none above {x}"),
+            Verdict::TooFew => panic!("{} pairs", cell.pairs.len()),
+        }
+        // Of a stall of 20 ms the first half of the requests waits for more than 10, and so do those that queue behind them.
+        let delayed = found.delayed.unwrap();
+        let due = RATE * (stall - 0.01).max(0.0);
+        assert!(
+            delayed.high >= due && delayed.low <= due * 1.5 + 1.0,
+            "{ms} ms: {delayed:?}"
+        );
+    }
+}
+
+/// Twenty experiments with drops that do nothing and twenty with stalls of 2 ms, on a machine that stalls by itself all the time.
+#[test]
+fn verdicts_are_right_as_often_as_they_promise() {
+    let (mut held, mut found, mut wrong) = (0, 0, 0);
+    for seed in 0..20 {
+        let mut rig = Simulated::new(&[0.0, 0.002], 8.0, 100 + seed);
+        // Ends as soon as intervals are narrow: what stopping early does to the intervals is in these figures, too.
+        let limits = Limits {
+            precision: 0.4,
+            ..limits(seed)
+        };
+        let (cells, _, _) = measured(&mut rig, &limits);
+        for (cell, ms) in cells.iter().zip([0.0, 2.0]) {
+            let stall = effects::stall(&cell.pairs, &cell.question);
+            held += u32::from(stall.interval.unwrap().contains(ms));
+            match stall.verdict {
+                Verdict::Effect if ms == 0.0 => wrong += 1,
+                Verdict::Effect => found += 1,
+                Verdict::NoneAbove(x) => assert!(x > 0.0),
+                Verdict::TooFew => panic!(),
+            }
+        }
+    }
+    assert!(held >= 35, "{held} of 40 intervals hold the truth");
+    assert!(wrong <= 1 && found >= 18, "{wrong} wrong, {found} found");
+}
+
+#[test]
+fn a_narrow_interval_ends_it_and_so_do_time_and_ctrl_c() {
+    let easy = Limits {
+        precision: 5.0,
+        ..limits(3)
+    };
+    let (cells, ended, _) = measured(&mut Simulated::new(&[0.0], 0.0, 1), &easy);
+    assert_eq!((ended, cells[0].pairs.len()), (Ended::Narrow, 8));
+    let mut rig = Simulated::new(&[0.0, 0.0], 0.0, 1);
+    rig.stop_at = 10.0;
+    let (cells, ended, _) = measured(&mut rig, &limits(3));
+    assert_eq!(ended, Ended::Stopped);
+    assert!(cells.iter().all(|c| c.pairs.len() >= 2));
+}
+
+#[test]
+fn a_lost_target_is_named_and_the_rest_goes_on() {
+    let mut rig = Simulated::new(&[0.0, 0.0, 0.0], 0.0, 1);
+    rig.fails = Some((1, 10.0));
+    let (cells, ended, lost) = measured(&mut rig, &limits(5));
+    assert_eq!((ended, lost), (Ended::Budget, vec![1]));
+    assert!(cells[1].pairs.len() < cells[0].pairs.len());
+    assert!(cells[0].pairs.len() > 10);
+    let mut rig = Simulated::new(&[0.0], 0.0, 1);
+    rig.fails = Some((0, 0.0));
+    assert_eq!(measured(&mut rig, &limits(5)).1, Ended::Lost);
+}
+
+#[test]
+fn a_stall_has_its_shape_around_the_drop() {
+    let (cells, _, _) = measured(&mut Simulated::new(&[0.02], 1.0, 9), &limits(2));
+    let (near, wide) = effects::around(&cells[0].pairs);
+    let at = |points: &[effects::Point], ms: f64| {
+        *points
+            .iter()
+            .min_by(|a, b| (a.lag_ms - ms).abs().total_cmp(&(b.lag_ms - ms).abs()))
+            .unwrap()
+    };
+    // Who comes as it begins waits for all of it, who comes later for the rest.
+    for (lag, ms) in [(0.5, 19.5), (10.5, 9.5)] {
+        let point = at(&near, lag);
+        assert!((point.added.estimate - ms).abs() < 2.5, "{point:?}");
+        assert!(point.added.low > 0.0);
+    }
+    assert!(at(&near, -3.0).added.contains(0.0));
+    assert!(at(&wide, 10.0).added.low > 3.0);
+}
