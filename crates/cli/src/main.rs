@@ -51,6 +51,8 @@ enum Experiment {
     Alter(millpond_lab::alter::Args),
     /// Queries per second from a slow log written with long_query_time=0
     Qps(millpond_lab::qps::Args),
+    /// Subtract the effects that one run of drop-stall found from those of another
+    Compare(millpond_lab::compare::Args),
 }
 
 impl Experiment {
@@ -63,6 +65,7 @@ impl Experiment {
             Experiment::Rebuild(args) => millpond_lab::rebuild::run(args),
             Experiment::Alter(args) => millpond_lab::alter::run(args),
             Experiment::Qps(args) => millpond_lab::qps::run(args),
+            Experiment::Compare(args) => millpond_lab::compare::run(args),
         }
     }
 }

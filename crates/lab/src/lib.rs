@@ -20,6 +20,7 @@
 //! | [`rebuild`] | OPTIMIZE TABLE with constraints, sorted and row by row |
 //! | [`alter`] | what each kind of ALTER TABLE costs, and what writers feel |
 //! | [`qps`] | queries per second from a slow log |
+//! | [`compare`] | two runs of `drop_stall` beside each other |
 //!
 //! Every experiment says which durability its figures were measured with, shows progress while it runs, and leaves a valid
 //! report of what it did if it is interrupted.
@@ -27,6 +28,7 @@
 pub mod algorithm;
 pub mod alter;
 pub mod bulk;
+pub mod compare;
 pub mod drop_stall;
 pub mod drop_throughput;
 pub mod employees;

@@ -19,7 +19,7 @@ mod text;
 pub use bars::{Bar, Bars, Group, Part};
 pub use chart::{Axis, Figure, Mark, Panel, Series};
 pub use ranges::{Range, Ranges};
-pub use text::{grouped, num, ratio, seconds};
+pub use text::{grouped, num, percentile, ratio, seconds};
 
 /// What an experiment found, finished or not.
 #[derive(Clone, Debug)]

@@ -114,4 +114,8 @@ fn numbers_have_about_three_digits() {
     assert_eq!(ratio(1.066), "1.07×");
     assert_eq!(grouped(1_234_567), "1,234,567");
     assert_eq!(grouped(999), "999");
+    assert_eq!(
+        [0.5, 0.99, 0.999, 0.9999].map(percentile),
+        ["p50", "p99", "p99.9", "p99.99"]
+    );
 }

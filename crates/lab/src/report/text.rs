@@ -53,6 +53,12 @@ pub fn seconds(s: f64) -> String {
     }
 }
 
+/// A quantile's usual name: `p50`, `p99.9`.
+pub fn percentile(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// Headline, tables, conditions.
 pub(super) fn report(r: &Report) -> String {
     let mut out = format!("\n{}\n", r.title);

@@ -3,7 +3,7 @@
 use super::super::effects::QUANTILES;
 use super::words::{verdict, with_interval};
 use super::{Found, Results};
-use crate::report::{Table, grouped, num};
+use crate::report::{Table, grouped, num, percentile};
 use crate::stats::Interval;
 
 fn shown(interval: Option<&Interval>) -> String {
@@ -46,13 +46,12 @@ impl Results {
     }
 
     pub(super) fn latency_table(&self, found: &[Found<'_>]) -> Table {
-        let name = |q: f64| format!("p{}", trimmed(q * 100.0));
         let heads: Vec<String> = QUANTILES
             .iter()
             .flat_map(|q| {
                 [
-                    format!("{} without", name(*q)),
-                    format!("drops add to {}", name(*q)),
+                    format!("{} without", percentile(*q)),
+                    format!("drops add to {}", percentile(*q)),
                 ]
             })
             .collect();
@@ -106,20 +105,5 @@ impl Results {
         }
         table.note = "Before each run pages are made dirty up to the ratio asked for.".into();
         table
-    }
-}
-
-/// `50`, `99.9`.
-fn trimmed(x: f64) -> String {
-    let text = format!("{x:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn quantiles_are_named_as_they_are_called() {
-        let names = super::QUANTILES.map(|q| super::trimmed(q * 100.0));
-        assert_eq!(names, ["50", "99", "99.9", "99.99"]);
     }
 }
