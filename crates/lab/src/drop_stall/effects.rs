@@ -144,10 +144,12 @@ fn bound(curves: &[Vec<f64>], miss: f64) -> f64 {
     (0..lags).step_by(5).map(at).fold(0.0, f64::max)
 }
 
-/// The number of samples in which a stall is looked for: twice as long as drops take in the middle, and a little more.
+/// The number of samples in which a stall is looked for: twice as long as the quickest quarter of the drops took at most, and a little
+/// more. What others took longer on a busy machine was not the drop's, and later lags are noisier.
 fn search_until(pairs: &[Pair]) -> usize {
-    let took: Vec<f64> = pairs.iter().flat_map(|p| &p.with.took).copied().collect();
-    let until = crate::stats::median(&took).unwrap_or(0.0) * 2e3 + AFTERMATH;
+    let mut took: Vec<f64> = pairs.iter().flat_map(|p| &p.with.took).copied().collect();
+    took.sort_by(f64::total_cmp);
+    let until = took.get(took.len() / 4).copied().unwrap_or(0.0) * 2e3 + AFTERMATH;
     (0..LAGS).find(|s| lag(*s) > until).unwrap_or(LAGS)
 }
 

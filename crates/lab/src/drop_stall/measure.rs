@@ -23,21 +23,21 @@ const USABLE: f64 = 0.85;
 /// Seconds in which a target shows what it can do.
 const TRIAL: f64 = 1.0;
 /// Drops by which their time is known before the experiment.
-const TRIALS: usize = 5;
+const TRIALS: usize = 8;
 /// A drop's time is this part of the interval between two at most.
 const BUSY: f64 = 0.1;
 /// Seconds between two drops at least.
 const CLOSEST: f64 = 0.025;
 
-/// Units of progress: MiB and thousands of rows loaded, and tenths of seconds.
+/// Units of progress: MiB and batches of rows loaded, and hundredths of seconds, for a MiB takes about one.
 pub(super) fn units(plan: &Plan, targets: usize) -> u64 {
     let one = plan.rows / crate::bulk::UNIT
         + (plan.cached.0 >> 20) / (CHUNK_BYTES >> 20) * (CHUNK_BYTES >> 20);
-    targets as u64 * one + tenths(plan.budget)
+    targets as u64 * one + hundredths(plan.budget)
 }
 
-fn tenths(seconds: f64) -> u64 {
-    (seconds * 10.0) as u64
+fn hundredths(seconds: f64) -> u64 {
+    (seconds * 100.0) as u64
 }
 
 fn options(args: &Args, plan: &Plan) -> EmbeddedOptions {
@@ -208,7 +208,7 @@ fn prepare<'t>(
     Ok(Some(stand))
 }
 
-/// Seconds that a drop takes without a load beside it, in the middle of some.
+/// Seconds that a drop takes without a load beside it: the quickest of some, for what others take longer is the machine's.
 fn drop_time(stand: &mut Stand<'_>, stop: &Stop) -> Result<f64> {
     stand.drops.make(&mut stand.lease, TRIALS, stop)?;
     let mut times = Vec::new();
@@ -220,7 +220,7 @@ fn drop_time(stand: &mut Stand<'_>, stop: &Stop) -> Result<f64> {
         stand.drops.next(&mut *stand.lease.client)?;
         times.push(begun.elapsed().as_secs_f64());
     }
-    Ok(crate::stats::median(&times).unwrap_or(0.0))
+    Ok(times.into_iter().reduce(f64::min).unwrap_or(0.0))
 }
 
 /// Targets and algorithms in turns.
@@ -234,7 +234,7 @@ struct Stage<'a, 't> {
     progress: &'a Progress,
     stop: &'a Stop,
     begun: Instant,
-    /// Tenths of seconds that the progress bar knows of.
+    /// Hundredths of seconds that the progress bar knows of.
     shown: u64,
     runs: u64,
 }
@@ -246,7 +246,7 @@ impl Rig for Stage<'_, '_> {
         } = self.subjects[subject];
         self.live.running(&self.subjects[subject].label);
         let recording = self.run_on(subject, target, algorithm, course)?;
-        let now = tenths(self.now()).min(tenths(self.plan.budget));
+        let now = hundredths(self.now()).min(hundredths(self.plan.budget));
         self.progress.add(now.saturating_sub(self.shown));
         self.shown = self.shown.max(now);
         Ok(recording)
