@@ -51,7 +51,9 @@ impl Core {
         let need = super::room::need();
         loop {
             let file = space.data(&self.files, true);
-            match file.and_then(|file| file.ensure(space.id, pages, need)) {
+            // With a root it takes no more pages from fragment extents.
+            let fragments = space.root() == 0;
+            match file.and_then(|file| file.ensure(space.id, pages, need, fragments)) {
                 Err(e) if e.is_full() && self.files.relief(space.file) => {}
                 done => return done,
             }

@@ -388,11 +388,12 @@ impl FileAlloc {
         Some((first, 1 + more as u32))
     }
 
-    /// Pages the space could get without growing the file.
-    pub fn available(&self, space: SpaceId, need: Need) -> u32 {
+    /// Pages the space could get without growing the file; those in fragment extents count if `fragments` is set, for only roots come from there.
+    pub fn available(&self, space: SpaceId, need: Need, fragments: bool) -> u32 {
         let partial = self.spaces.get(&space.0).map_or(0, |s| s.partial.len());
         let free = self.takable(space, need) * EXTENT_PAGES;
-        free + partial as u32 + self.fragments.len() as u32
+        let fragments = if fragments { self.fragments.len() } else { 0 };
+        free + (partial + fragments) as u32
     }
 
     /// Whether the page is taken and may be the space's (of pages in fragment extents only the former is

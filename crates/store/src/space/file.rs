@@ -195,12 +195,12 @@ impl DataFile {
         }
     }
 
-    /// Makes likely that `pages` pages can be allocated for the space without growing the file.
-    pub fn ensure(&self, space: SpaceId, pages: u32, need: Need) -> Result<()> {
+    /// Makes likely that `pages` pages can be allocated for the space without growing the file. `fragments`: those in fragment extents will do.
+    pub fn ensure(&self, space: SpaceId, pages: u32, need: Need, fragments: bool) -> Result<()> {
         loop {
             let (have, extents) = {
                 let alloc = self.alloc.lock();
-                (alloc.available(space, need), alloc.extents())
+                (alloc.available(space, need, fragments), alloc.extents())
             };
             if have >= pages {
                 return Ok(());
