@@ -16,6 +16,9 @@ const LEAST: usize = 8;
 /// An interval is narrow enough whose half is this part of its estimate.
 const NARROW: f64 = 0.1;
 
+/// Drops that take this part of the interval between them, in the middle, are too close: the load never recovers from one before the next.
+const CROWDED: f64 = 1.0 / 3.0;
+
 /// What an experiment runs on: targets, or in tests something whose stalls are known.
 pub(super) trait Rig {
     /// Runs a subject's course; none if it was stopped meanwhile.
@@ -36,7 +39,19 @@ pub(crate) struct Cell {
     pub(super) question: Question,
     /// Mean seconds between its drops.
     pub(super) interval: f64,
+    /// The interval grows where drops take longer under load than was thought.
+    pub(super) adapts: bool,
     pub(super) pairs: Vec<Pair>,
+}
+
+impl Cell {
+    fn add(&mut self, pairs: Vec<Pair>) {
+        let took: Vec<f64> = pairs.iter().flat_map(|p| &p.with.took).copied().collect();
+        if let (true, Some(middle)) = (self.adapts, crate::stats::median(&took)) {
+            self.interval = self.interval.max(middle / CROWDED);
+        }
+        self.pairs.extend(pairs);
+    }
 }
 
 /// When it ends, and with which dice.
@@ -96,7 +111,7 @@ pub(super) fn run(
             }
             let course = limits.shape.course(cells[cell].interval, &mut random);
             match rig.run(cells[cell].subject, &course) {
-                Ok(Some(recording)) => cells[cell].pairs.extend(recording.pairs(&course)),
+                Ok(Some(recording)) => cells[cell].add(recording.pairs(&course)),
                 Ok(None) => return Ok(Ended::Stopped),
                 Err(e) => {
                     let gone = rig.beside(cells[cell].subject);

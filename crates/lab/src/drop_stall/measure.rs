@@ -192,6 +192,7 @@ fn prepare<'t>(
                 smallest: plan.smallest,
             },
             interval: plan.interval.unwrap_or((took / BUSY).max(CLOSEST)),
+            adapts: plan.interval.is_none(),
             pairs: Vec::new(),
         });
         let subject = Subject::new(&name, number, algorithm, on.several);

@@ -48,7 +48,7 @@ fn ratios_are_read() {
 /// The embedded engine under a little load, to a report with all its parts.
 #[test]
 fn a_small_run_gives_a_whole_report() {
-    let flags = "--rows 2000 --threads 2 --cached 8M --pool 64M --rate 200 --window 0.1 --time 600 --precision 100000 \
+    let flags = "--rows 2000 --threads 2 --cached 8M --pool 64M --rate 500 --interval 0.02 --window 0.1 --time 600 --precision 100000 \
                  --algorithm full_scan,millpond";
     let left = testing::whole::<Args>(&flags.split_whitespace().collect::<Vec<_>>());
     assert_eq!(left.data["ended"], "all intervals are narrow");

@@ -76,8 +76,10 @@ pub fn intervals(
     let one = |(&estimate, &(sum, squares)): (&f64, &(f64, f64))| {
         let n = RESAMPLES as f64;
         let variance = (squares - sum * sum / n) / (n - 1.0);
+        // A figure that some drawing doesn't have is not known.
+        let known = estimate.is_finite() && variance.is_finite();
         let reach = t * few * variance.max(0.0).sqrt();
-        reach.is_finite().then_some(Interval {
+        known.then_some(Interval {
             estimate,
             low: estimate - reach,
             high: estimate + reach,
@@ -161,6 +163,13 @@ mod tests {
             });
             assert!(skewed > 0.93, "{units}: {skewed}");
         }
+    }
+
+    #[test]
+    fn what_is_not_known_has_no_interval() {
+        assert_eq!(intervals(4, 0.05, |_| vec![f64::NAN, 1.0])[0], None);
+        let sometimes = |weights: &[u64]| vec![1.0 / f64::from(u8::from(weights[0] > 0))];
+        assert_eq!(intervals(4, 0.05, sometimes), [None]);
     }
 
     /// Requests of a window share what befalls the window, so a bootstrap of requests would promise too much.
