@@ -6,7 +6,7 @@ use super::logic::{self, FALSE, NULL, TRUE};
 use super::operand::{Operand, Rows, column};
 use super::{Frame, Tried, arithmetic, by_row, choose, compare, convert};
 use crate::expr::{ArithmeticOp, CompareOp, EvalContext, Expr, ExprKind, Func, IntervalUnit};
-use crate::types::{BaseType, Collation};
+use crate::types::{BaseType, Collation, Family};
 use crate::value::Value;
 
 /// An expression, prepared.
@@ -181,7 +181,8 @@ impl<'e> Node<'e> {
             Form::ByRow => by_row::truths(self.e, f, rows)?,
             Form::Compare(op, args, collation) => {
                 let (a, b) = (args[0].shown(f, rows)?, args[1].shown(f, rows)?);
-                compare::truths(*op, &a, &b, *collation, f, rows.len())?
+                let by = [Some(args[0].e), Some(args[1].e)];
+                compare::truths(*op, &a, &b, *collation, by, f, rows.len())?
             }
             Form::And(all) => logic::fold(all, FALSE, f, rows)?,
             Form::Or(any) => logic::fold(any, TRUE, f, rows)?,
@@ -271,6 +272,10 @@ impl<'e> Form<'e> {
         match &e.kind {
             K::Column { source, column, .. } => Form::Column(*source, *column),
             // A text is read as a number, and warned of, before the number beside it is known to be NULL.
+            // Of a text beside a date the row evaluator has more to say.
+            K::Compare(_, args, _) if dated(&args[0], &args[1]) || dated(&args[1], &args[0]) => {
+                Form::ByRow
+            }
             K::Compare(_, args, _) if args[1].ty.is_numeric() && may_be_text(&args[0]) => {
                 Form::ByRow
             }
@@ -344,4 +349,10 @@ impl<'e> Form<'e> {
             _ => Form::ByRow,
         }
     }
+}
+
+/// Whether a date stands beside a text.
+fn dated(date: &Expr, text: &Expr) -> bool {
+    let family = date.ty.family();
+    matches!(family, Family::Date | Family::DateTime | Family::Timestamp) && text.ty.is_string()
 }

@@ -7,7 +7,7 @@ use super::super::vector::{Data, Vector};
 use super::logic::{FALSE, NULL, TRUE, null_where};
 use super::operand::Operand;
 use super::{Frame, Tried};
-use crate::expr::{CompareOp, compare_values};
+use crate::expr::{CompareOp, Expr, compare_values};
 use crate::types::Collation;
 use crate::value::{DateTime, Value};
 
@@ -22,12 +22,13 @@ enum Sides<'x> {
     Texts(Cow<'x, [&'x [u8]]>, Cow<'x, [&'x [u8]]>),
 }
 
-/// `a op b` for each row.
+/// `a op b` for each row. `by`: the expressions of the two, as [`compare_values`] asks for them.
 pub(super) fn truths(
     op: CompareOp,
     a: &Operand<'_>,
     b: &Operand<'_>,
     collation: Collation,
+    by: [Option<&Expr>; 2],
     f: &Frame<'_, '_>,
     n: usize,
 ) -> Tried<Vec<u8>> {
@@ -36,7 +37,7 @@ pub(super) fn truths(
         return Ok(vec![NULL; n]);
     }
     let Some(sides) = Sides::of(a, b, n) else {
-        return one_by_one(op, a, b, collation, f, n);
+        return one_by_one(op, a, b, collation, by, f, n);
     };
     let mut out = match &sides {
         Sides::Ints(a, b) => ordered(op, a, b),
@@ -126,19 +127,18 @@ fn one_by_one(
     a: &Operand<'_>,
     b: &Operand<'_>,
     collation: Collation,
+    by: [Option<&Expr>; 2],
     f: &Frame<'_, '_>,
     n: usize,
 ) -> Tried<Vec<u8>> {
     let cx = f.cx.around();
     let one = |i: usize| -> Tried<u8> {
         let (a, b) = (a.value(i), b.value(i));
-        Ok(
-            match compare_values(&a, &b, collation, [None, None], &cx)? {
-                Some(o) => u8::from(op.holds(o)),
-                None if op == CompareOp::NullSafeEq => u8::from(a.is_null() && b.is_null()),
-                None => NULL,
-            },
-        )
+        Ok(match compare_values(&a, &b, collation, by, &cx)? {
+            Some(o) => u8::from(op.holds(o)),
+            None if op == CompareOp::NullSafeEq => u8::from(a.is_null() && b.is_null()),
+            None => NULL,
+        })
     };
     if a.same().is_some() && b.same().is_some() {
         return Ok(vec![one(0)?; n]);
@@ -158,8 +158,8 @@ pub(super) fn between(
     if texts < 3 && all.iter().any(|o| o.has_text()) {
         return Ok(None);
     }
-    let mut out = truths(CompareOp::Ge, v, low, collation, f, n)?;
-    let high = truths(CompareOp::Le, v, high, collation, f, n)?;
+    let mut out = truths(CompareOp::Ge, v, low, collation, [None; 2], f, n)?;
+    let high = truths(CompareOp::Le, v, high, collation, [None; 2], f, n)?;
     for (a, b) in out.iter_mut().zip(high) {
         *a = if *a == FALSE || b == FALSE {
             FALSE
