@@ -141,7 +141,7 @@ fn a_database_without_a_shared_tree() {
     drop(t);
     engine.close().unwrap();
     drop(engine);
-    assert_eq!(header(&disk), (2, 0));
+    assert_eq!(header(&disk), (3, 0));
 
     let engine = open();
     assert_eq!(problems(&engine), "");
