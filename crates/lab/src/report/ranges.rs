@@ -10,7 +10,7 @@ use std::fmt::Write;
 const ROW: f64 = 24.0;
 /// Room for names, and for what is said at the end of a row.
 const NAMES: f64 = 118.0;
-const SAID: f64 = 104.0;
+const SAID: f64 = 132.0;
 const TOP: f64 = 24.0;
 /// Width of a character, about.
 const CHARACTER: f64 = 6.2;
@@ -140,8 +140,8 @@ mod tests {
         };
         let svg = ranges.svg();
         assert_eq!(svg.matches("class=\"bar").count(), 2);
-        // From -2 to 6 there are 178 units: 0 is at 118 + 2/8 of them.
-        assert!(svg.contains("class=\"mark\" d=\"M162.5 "), "{svg}");
+        // From -2 to 6 there are 150 units: 0 is at 118 + 2/8 of them.
+        assert!(svg.contains("class=\"mark\" d=\"M155.5 "), "{svg}");
         assert!(svg.contains("a&lt;b"));
     }
 }
