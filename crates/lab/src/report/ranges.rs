@@ -12,6 +12,8 @@ const ROW: f64 = 24.0;
 const NAMES: f64 = 118.0;
 const SAID: f64 = 132.0;
 const TOP: f64 = 24.0;
+/// Room for a tick's label.
+const LABEL: f64 = 36.0;
 /// Width of a character, about.
 const CHARACTER: f64 = 6.2;
 
@@ -56,13 +58,21 @@ impl Ranges {
             bottom + 34.0,
             escape(&self.title)
         );
-        for &tick in &scale.ticks {
+        // Ticks closer than a label is wide have one every other time.
+        let close = scale.ticks.windows(2).any(|t| px(t[1]) - px(t[0]) < LABEL);
+        for (i, &tick) in scale.ticks.iter().enumerate() {
+            let class = if tick == 0.0 { "mark" } else { "grid" };
+            let x = px(tick);
             let _ = write!(
                 out,
-                "<path class=\"{}\" d=\"M{:.1} {TOP}V{bottom}\"/><text class=\"k m\" x=\"{:.1}\" y=\"{:.0}\">{}</text>",
-                if tick == 0.0 { "mark" } else { "grid" },
-                px(tick),
-                px(tick),
+                "<path class=\"{class}\" d=\"M{x:.1} {TOP}V{bottom}\"/>"
+            );
+            if close && i % 2 == 1 {
+                continue;
+            }
+            let _ = write!(
+                out,
+                "<text class=\"k m\" x=\"{x:.1}\" y=\"{:.0}\">{}</text>",
                 bottom + 15.0,
                 num(tick),
             );
