@@ -66,6 +66,10 @@ pub trait BackendSession {
     fn is_administrator(&self) -> bool {
         true
     }
+    /// What is done before a client's first statement.
+    fn run_init_connect(&mut self) -> SqlResult<()> {
+        Ok(())
+    }
     fn reset(&mut self) -> SqlResult<()>;
     fn status_flags(&self) -> u16;
     fn killed(&self) -> bool;
@@ -104,9 +108,7 @@ impl Backend for Instance {
         Instance::reserve_id(self)
     }
     fn connect(&self, info: ConnectionInfo) -> SqlResult<Session> {
-        let mut session = Instance::connect(self, info)?;
-        session.run_init_connect()?;
-        Ok(session)
+        Instance::connect(self, info)
     }
     fn kill(&self, id: u32, connection: bool) -> SqlResult<()> {
         Instance::kill(self, id, connection)
@@ -165,6 +167,9 @@ impl BackendSession for Session {
     }
     fn is_administrator(&self) -> bool {
         Session::is_administrator(self)
+    }
+    fn run_init_connect(&mut self) -> SqlResult<()> {
+        Session::run_init_connect(self)
     }
     fn check_kill(&self, id: u32) -> SqlResult<()> {
         Session::check_kill(self, id)

@@ -134,12 +134,13 @@ pub(super) fn login<B: Backend>(
     let admitted = proof::prove(&service.backend, claim, &challenge, &mut line)?;
     let session = admitted.and_then(|account| {
         let info = ConnectionInfo { account, ..info };
-        let session = service.backend.connect(info)?;
+        let mut session = service.backend.connect(info)?;
         // The last place is an administrator's.
-        match service.is_full() && !session.is_administrator() {
-            true => Err(too_many_connections()),
-            false => Ok(session),
+        if service.is_full() && !session.is_administrator() {
+            return Err(too_many_connections());
         }
+        session.run_init_connect()?;
+        Ok(session)
     });
     match session {
         Ok(session) => {
