@@ -71,10 +71,6 @@ impl Pressure {
         let before = ticks();
         let mut when = Instant::now();
         for look in 0.. {
-            when += EVERY;
-            if !stop.sleep_until(when) {
-                break;
-            }
             seen.looks += 1;
             // This thread is one of them.
             seen.running += running().saturating_sub(1);
@@ -86,6 +82,10 @@ impl Pressure {
                 if written.is_ok() {
                     seen.syncs.record(begun.elapsed().as_nanos() as u64);
                 }
+            }
+            when += EVERY;
+            if !stop.sleep_until(when) {
+                break;
             }
         }
         let after = ticks();
@@ -151,7 +151,6 @@ mod tests {
             while ticks().0 == 0 || std::fs::read_dir(dir.path()).unwrap().count() == 0 {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            std::thread::sleep(EVERY * 3);
             stop.set();
             watching.join().unwrap()
         });
