@@ -176,9 +176,9 @@ def start_mariadb(args):
 def start_mysql(args):
     s = Server("mysql", args)
     programs = Path(subprocess.run([ROOT / "scripts" / "fetch-mysql"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
-    share = programs.parent / "root/usr/share/mysql"
+    share = programs.parent / "files/usr/share/mysql"
     common = [
-        programs / "mysqld", "--no-defaults", f"--datadir={s.dir}/data", f"--basedir={programs.parent}/root/usr", "--secure-file-priv=",
+        programs / "mysqld", "--no-defaults", f"--datadir={s.dir}/data", f"--basedir={programs.parent}/files/usr", "--secure-file-priv=",
         f"--lc-messages-dir={share}", f"--character-sets-dir={share}/charsets", *(["--user=root"] if os.geteuid() == 0 else []),
     ]
     if s.is_new:
