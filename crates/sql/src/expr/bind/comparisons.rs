@@ -6,13 +6,13 @@ use super::json;
 use super::names::type_of;
 use super::operators::{and, comparison, not, or};
 use super::{
-    RowTest, Scope, SubqueryKind, agree, bind, coercion, coercion::fit_params, is_param, predicate,
-    sent,
+    RowTest, Scope, SubqueryKind, agree, bind, coercion, coercion::fit_params, constant_value,
+    is_param, predicate, sent,
 };
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
 use crate::expr::like;
-use crate::expr::{CompareOp, EvalContext, Expr, ExprKind, InList, Like, Regexp};
+use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
 use crate::types::{BaseType, Beside, Collation, Family as F, NOT_FIXED, SqlType};
 use crate::value::family::{beside as read_beside, beside_float, constant_text};
 use crate::value::{Decimal, Value};
@@ -163,16 +163,7 @@ fn known_text(e: &Expr, scope: &dyn Scope) -> Option<Value<'static>> {
     if !fixed || !e.is_const() {
         return None;
     }
-    let session = scope.session();
-    let before = session.diagnostics.borrow().len();
-    let cx = EvalContext {
-        rows: &[],
-        params: &[],
-        session,
-    };
-    let value = e.eval(&cx).map(Value::into_owned);
-    session.diagnostics.borrow_mut().truncate(before);
-    value.ok()
+    constant_value(e, scope.session()).0.ok()
 }
 
 /// The same for one of several that a value is compared with: what is no date stays the text it is.

@@ -325,6 +325,22 @@ fn is_param(e: &Expr) -> bool {
 /// A text as long is made when it is wanted.
 const LONG_BYTES: usize = 64 << 10;
 
+/// The value of an expression of constants, and whether there was something to tell of it, which is not told: it will be where the value is
+/// wanted.
+fn constant_value(e: &Expr, session: &SessionEnv) -> (SqlResult<Value<'static>>, bool) {
+    let before = session.diagnostics.borrow().len();
+    let cx = EvalContext {
+        rows: &[],
+        params: &[],
+        session,
+    };
+    let value = e.eval(&cx).map(Value::into_owned);
+    let mut diagnostics = session.diagnostics.borrow_mut();
+    let told = diagnostics.len() > before;
+    diagnostics.truncate(before);
+    (value, told)
+}
+
 /// Replaces an expression of constants by its value, unless computing it fails or warns: then it is left for run time.
 fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
     if matches!(
@@ -366,17 +382,8 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
     if !foldable || e.ty.is_character() && coercion::is_firm(&e) {
         return e;
     }
-    let session = scope.session();
-    let before = session.diagnostics.borrow().len();
-    let cx = EvalContext {
-        rows: &[],
-        params: &[],
-        session,
-    };
-    let value = e.eval(&cx).map(Value::into_owned);
-    let mut diagnostics = session.diagnostics.borrow_mut();
-    if diagnostics.len() > before {
-        diagnostics.truncate(before);
+    let (value, told) = constant_value(&e, scope.session());
+    if told {
         return e;
     }
     match value {

@@ -101,14 +101,17 @@ fn header(disk: &SimStorage) -> (u32, u32) {
     (at(layout::VERSION_AT), at(layout::SHARED_ROOT_AT))
 }
 
+/// The database as it is on the disk.
+fn reopened(disk: &SimStorage) -> Engine {
+    disk.kill();
+    Engine::open(Arc::new(disk.clone()), options(), Arc::new(Whole)).unwrap()
+}
+
 /// A database that has no shared tree is as it was until something small is written to it.
 #[test]
 fn a_database_without_a_shared_tree() {
     let disk = SimStorage::new();
-    let open = || {
-        disk.kill();
-        Engine::open(Arc::new(disk.clone()), options(), Arc::new(Whole)).unwrap()
-    };
+    let open = || reopened(&disk);
     let engine = open();
     let owner = engine.owner();
     engine.create_database(&owner, "d", b"").unwrap();
@@ -179,10 +182,7 @@ fn a_database_without_a_shared_tree() {
 fn a_crash_while_entries_of_the_dead_are_removed() {
     for removed in [false, true] {
         let disk = SimStorage::new();
-        let open = || {
-            disk.kill();
-            Engine::open(Arc::new(disk.clone()), options(), Arc::new(Whole)).unwrap()
-        };
+        let open = || reopened(&disk);
         let engine = open();
         let owner = engine.owner();
         engine.create_database(&owner, "d", b"").unwrap();

@@ -295,22 +295,27 @@ impl Points {
         })
     }
 
-    /// Whom the owner, if it waits at `at`, waits for.
-    pub(super) fn blockers(&self, at: PointRef, no: u32, out: &mut Vec<u32>) {
+    /// Shows `f` the entry at `at` and the owner's place among its waiters, if it waits there.
+    fn waiting(&self, at: PointRef, no: u32, f: impl FnOnce(&Entry, usize)) {
         let shard = self.shards[at.shard()].0.lock();
         let Some(entry) = shard.get(at.slot()) else {
             return;
         };
-        let waiters = entry.waiters();
-        let Some(i) = waiters.iter().rposition(|w| w.no == no) else {
-            return;
-        };
-        let mode = waiters[i].mode;
-        let holders = entry.holders();
-        let in_the_way = holders.filter(|h| h.no != no && conflict(h.mode, mode));
-        out.extend(in_the_way.map(|h| h.no));
-        let before = waiters[..i].iter().filter(|w| conflict(w.mode, mode));
-        out.extend(before.map(|w| w.no));
+        // Who has just begun to wait is the last.
+        if let Some(i) = entry.waiters().iter().rposition(|w| w.no == no) {
+            f(entry, i);
+        }
+    }
+
+    /// Whom the owner, if it waits at `at`, waits for.
+    pub(super) fn blockers(&self, at: PointRef, no: u32, out: &mut Vec<u32>) {
+        self.waiting(at, no, |entry, i| {
+            let waiters = entry.waiters();
+            let mode = waiters[i].mode;
+            out.extend(entry.in_the_way(no, mode));
+            let before = waiters[..i].iter().filter(|w| conflict(w.mode, mode));
+            out.extend(before.map(|w| w.no));
+        });
     }
 
     /// The same as far as it matters to a cycle through `start`: holders, and `start` if that waits before it.
@@ -326,33 +331,25 @@ impl Points {
         waits: &dyn Fn(u32) -> bool,
         out: &mut Vec<u32>,
     ) {
-        let shard = self.shards[at.shard()].0.lock();
-        let Some(entry) = shard.get(at.slot()) else {
-            return;
-        };
-        let waiters = entry.waiters();
-        let Some(i) = waiters.iter().rposition(|w| w.no == no) else {
-            return;
-        };
-        let before = &waiters[..i];
         let exclusive = |list: &[Waiter]| {
             list.iter()
                 .any(|w| w.mode == LockMode::Exclusive && waits(w.no))
         };
-        // The strongest mode of what it waits behind, itself included.
-        let mode = match waiters[i].mode {
-            LockMode::Shared if exclusive(before) => LockMode::Exclusive,
-            mode => mode,
-        };
-        let holders = entry.holders();
-        let in_the_way = holders.filter(|h| h.no != no && conflict(h.mode, mode));
-        out.extend(in_the_way.map(|h| h.no));
-        if start != no
-            && let Some(s) = before.iter().position(|w| w.no == start)
-            && (conflict(before[s].mode, waiters[i].mode) || exclusive(&before[s + 1..]))
-        {
-            out.push(start);
-        }
+        self.waiting(at, no, |entry, i| {
+            let (before, own) = (&entry.waiters()[..i], entry.waiters()[i].mode);
+            // The strongest mode of what it waits behind, itself included.
+            let mode = match own {
+                LockMode::Shared if exclusive(before) => LockMode::Exclusive,
+                mode => mode,
+            };
+            out.extend(entry.in_the_way(no, mode));
+            if start != no
+                && let Some(s) = before.iter().position(|w| w.no == start)
+                && (conflict(before[s].mode, own) || exclusive(&before[s + 1..]))
+            {
+                out.push(start);
+            }
+        });
     }
 
     /// Tree, key and mode of what an owner holds at `at`, unless it was released meanwhile.
@@ -493,9 +490,17 @@ impl Entry {
         self.holders().find(|h| h.no == no).map(|h| h.mode)
     }
 
+    /// Holders other than `no` whose locks exclude one of this mode.
+    #[inline]
+    fn in_the_way(&self, no: u32, mode: LockMode) -> impl Iterator<Item = u32> + '_ {
+        let others = self.holders();
+        let those = others.filter(move |h| h.no != no && conflict(h.mode, mode));
+        those.map(|h| h.no)
+    }
+
     #[inline]
     fn blocked_by_holders(&self, no: u32, mode: LockMode) -> bool {
-        self.holders().any(|h| h.no != no && conflict(h.mode, mode))
+        self.in_the_way(no, mode).next().is_some()
     }
 
     /// Whether one of the first `n` waiters is in conflict.
