@@ -139,12 +139,17 @@ class Server:
         Server.live.discard(self)
 
 
+# As many clients as any bench has, at every server.
+CONNECTIONS = 1_100
+
+
 def start_millpond(args, variables=(), server=None):
     """`variables`: NAME=VALUE of system variables. `server`: one that has ended and is to start again."""
     s = server or Server("millpond", args)
     s.spawn([
         args.binary, "serve", "--data", s.dir / "data", "--socket", s.socket, "--skip-networking", "--pool", args.pool,
-        "--log-size", args.log_size, "--max-connections", 300, "--set", "innodb_flush_log_at_trx_commit=1",
+        "--log-size", args.log_size, "--max-connections", CONNECTIONS,
+        "--set", "innodb_flush_log_at_trx_commit=1", "--set", "max_prepared_stmt_count=100000",
         "--log-level", "warn", *(word for v in variables for word in ("--set", v)),
     ])
     s.version = subprocess.run([args.binary, "--version"], capture_output=True, text=True).stdout.strip()
@@ -166,8 +171,8 @@ def start_mariadb(args):
     s.spawn([
         which("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={s.socket}", f"--pid-file={s.dir}/pid",
         "--skip-networking", f"--innodb-buffer-pool-size={args.pool}", f"--innodb-log-file-size={args.log_size}",
-        "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", "--max-connections=300",
-        "--max-prepared-stmt-count=100000", *user,
+        "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", f"--max-connections={CONNECTIONS}",
+        "--max-prepared-stmt-count=100000", *user, *(f"--{option}" for option in getattr(args, "mariadb_option", [])),
     ])
     s.version = subprocess.run([which("mariadbd"), "--version"], capture_output=True, text=True).stdout.strip()
     return s
@@ -187,7 +192,7 @@ def start_mysql(args):
             fail(f"mysqld --initialize-insecure failed:\n{made.stderr[-3000:]}")
     s.spawn([
         *common, f"--socket={s.socket}", f"--pid-file={s.dir}/pid", "--skip-networking", "--mysqlx=OFF", f"--innodb-buffer-pool-size={args.pool}",
-        f"--innodb-redo-log-capacity={args.log_size}", "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", "--max-connections=300",
+        f"--innodb-redo-log-capacity={args.log_size}", "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", f"--max-connections={CONNECTIONS}",
         "--max-prepared-stmt-count=100000",
     ])
     s.version = subprocess.run([programs / "mysqld", "--version"], capture_output=True, text=True).stdout.strip()
