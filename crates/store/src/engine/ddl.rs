@@ -13,7 +13,7 @@ use crate::catalog::{CATALOG_DATABASE, Catalog, IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
 use crate::space::{FileId, SpaceId};
 use crate::table::{ReadMode, Table};
-use crate::txn::{Isolation, LockMode, MdlMode, Owner, TrxId, Txn, WaitPolicy};
+use crate::txn::{Isolation, LockMode, MdlMode, Owner, Stance, TrxId, Txn, WaitPolicy};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -164,6 +164,21 @@ pub(super) struct Found {
 /// The metadata lock above all names: DDL holds it as writers do, who keeps everything as it is holds it as readers do.
 pub(super) const EVERYTHING: &str = "";
 
+/// How often locks are given back to those who wait for them, before who asks for them is one among the others of a deadlock. Each time
+/// somebody else goes on, unless what the caller held before is in their way.
+const RETREATS: usize = 100;
+
+/// Takes locks; `lock` gives back what it has taken when it fails.
+fn backing_off(mut lock: impl FnMut(Stance) -> Result<()>) -> Result<()> {
+    for _ in 0..RETREATS {
+        match lock(Stance::BacksOff) {
+            Err(Error::Deadlock) => {}
+            locked => return locked,
+        }
+    }
+    lock(Stance::Firm)
+}
+
 impl Inner {
     /// Runs a DDL transaction.
     pub(super) fn ddl<R>(
@@ -197,17 +212,22 @@ impl Inner {
     }
 
     pub(super) fn lock_database(&self, txn: &Txn, name: &str, mode: MdlMode) -> Result<()> {
-        let mdl = self.sys.mdl();
-        mdl.lock(txn.owner(), &mdl.get(name), mode)
+        self.lock_database_as(Stance::Firm, txn, name, mode)
     }
 
-    pub(super) fn lock_table(&self, txn: &Txn, database: &str, name: &str) -> Result<()> {
+    fn lock_database_as(
+        &self,
+        stance: Stance,
+        txn: &Txn,
+        name: &str,
+        mode: MdlMode,
+    ) -> Result<()> {
         let mdl = self.sys.mdl();
-        let lock = mdl.get(&full_name(database, name));
-        mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)
+        mdl.lock_as(stance, txn.owner(), &mdl.get(name), mode)
     }
 
-    /// Locks tables exclusively and their databases shared, in the order that everybody keeps.
+    /// Locks tables exclusively and their databases shared, in the order that everybody keeps. Transactions that go on hold tables in
+    /// the order of their statements: where that would be a deadlock, what has been locked here is given back to them first.
     pub(super) fn lock_tables<'n>(
         &self,
         txn: &Txn,
@@ -217,26 +237,49 @@ impl Inner {
         for (database, name) in &names {
             not_partition(database, name)?;
         }
+        let mdl = self.sys.mdl();
+        let before = mdl.mark(txn.owner());
+        backing_off(|stance| {
+            let locked = self.lock_sorted(stance, txn, &names);
+            if locked.is_err() {
+                mdl.release_since(txn.owner(), &before);
+            }
+            locked
+        })
+    }
+
+    fn lock_sorted(
+        &self,
+        stance: Stance,
+        txn: &Txn,
+        names: &BTreeSet<(&str, &str)>,
+    ) -> Result<()> {
         let mut last = None;
-        for (database, _) in &names {
+        for (database, _) in names {
             if last != Some(database) {
-                self.lock_database(txn, database, MdlMode::Shared)?;
+                self.lock_database_as(stance, txn, database, MdlMode::Shared)?;
                 last = Some(database);
             }
         }
-        for (database, name) in &names {
-            self.lock_table(txn, database, name)?;
-        }
-        Ok(())
+        let mdl = self.sys.mdl();
+        names.iter().try_for_each(|(database, name)| {
+            let lock = mdl.get(&full_name(database, name));
+            mdl.lock_as(stance, txn.owner(), &lock, MdlMode::Exclusive)
+        })
     }
 
     /// Keeps other DDL from tables before they are locked exclusively: who waits for an index build to end holds no statement back.
-    fn keep_ddl_out(&self, owner: &Arc<Owner>, tables: &[(TableName, bool)]) -> Result<()> {
+    fn keep_ddl_out(
+        &self,
+        stance: Stance,
+        owner: &Arc<Owner>,
+        tables: &[(TableName, bool)],
+    ) -> Result<()> {
         let mdl = self.sys.mdl();
         let written: BTreeSet<&TableName> = tables.iter().filter(|t| t.1).map(|t| &t.0).collect();
         for (database, name) in written {
             let lock = mdl.get(&full_name(database, name));
-            mdl.lock(owner, &lock, MdlMode::Upgradable)?;
+            mdl.lock_as(stance, owner, &lock, MdlMode::Upgradable)?;
         }
         Ok(())
     }
@@ -250,26 +293,43 @@ impl Inner {
         self.lock_names_lasting(owner, tables, true)
     }
 
-    /// The same; `exist`: there must be tables of all names.
+    /// The same; `exist`: there must be tables of all names. Nothing else being held, all is given back where a wait would be a deadlock, and
+    /// asked for again.
     pub(super) fn lock_names_lasting(
         &self,
         owner: &Arc<Owner>,
         tables: &[(TableName, bool)],
         exist: bool,
     ) -> Result<()> {
+        backing_off(|stance| {
+            let locked = self.lock_names_as(stance, owner, tables, exist);
+            if locked.is_err() {
+                self.sys.mdl().release_lasting(owner);
+            }
+            locked
+        })
+    }
+
+    fn lock_names_as(
+        &self,
+        stance: Stance,
+        owner: &Arc<Owner>,
+        tables: &[(TableName, bool)],
+        exist: bool,
+    ) -> Result<()> {
         let mdl = self.sys.mdl();
-        let locked = self.on_catalog(owner, |txn, _| {
+        self.on_catalog(owner, |txn, _| {
             if tables.iter().any(|(_, write)| *write) {
                 // What is locked for DDL: what comes above tables cannot be taken later.
-                self.lock_database(txn, EVERYTHING, MdlMode::Write)?;
+                self.lock_database_as(stance, txn, EVERYTHING, MdlMode::Write)?;
                 mdl.make_lasting(owner, &mdl.get(EVERYTHING));
             }
             let databases: BTreeSet<&str> = tables.iter().map(|(t, _)| &*t.0).collect();
             for database in databases {
-                self.lock_database(txn, database, MdlMode::Shared)?;
+                self.lock_database_as(stance, txn, database, MdlMode::Shared)?;
                 mdl.make_lasting(owner, &mdl.get(database));
             }
-            self.keep_ddl_out(owner, tables)?;
+            self.keep_ddl_out(stance, owner, tables)?;
             let mut sorted: Vec<_> = tables.iter().collect();
             sorted.sort();
             for ((database, name), write) in sorted {
@@ -280,18 +340,14 @@ impl Inner {
                 } else {
                     MdlMode::ReadOnly
                 };
-                mdl.lock(owner, &lock, mode)?;
+                mdl.lock_as(stance, owner, &lock, mode)?;
                 mdl.make_lasting(owner, &lock);
                 if exist && self.catalog.table(txn, database, name)?.is_none() {
                     return Err(self.catalog.missing(database, name));
                 }
             }
             Ok(())
-        });
-        if locked.is_err() {
-            mdl.release_lasting(owner);
-        }
-        locked
+        })
     }
 
     /// Locks what all DDL locks, beyond the end of transactions.

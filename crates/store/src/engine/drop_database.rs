@@ -83,8 +83,10 @@ impl Inner {
         alone: bool,
         after: &mut Aftermath<'_>,
     ) -> Result<()> {
+        let mdl = self.sys.mdl();
         for table in tables {
-            self.lock_table(txn, database, table)?;
+            let lock = mdl.get(&full_name(database, table));
+            mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)?;
         }
         if alone {
             let named = tables.iter().map(|t| (database.to_string(), t.clone()));

@@ -384,3 +384,63 @@ fn a_check_compares_indexes_with_rows() {
     assert!(matches!(ended, Err(Error::Interrupted)));
     engine.rollback(txn).unwrap();
 }
+
+/// A transaction that goes on locks tables in the order of its statements, DDL by their names.
+#[test]
+fn ddl_gives_back_what_a_transaction_that_it_waits_for_wants() {
+    let (engine, owner) = engine(false);
+    let inner = &engine.0;
+    engine.create_table(&owner, new_table("a", false)).unwrap();
+    let mdl = inner.sys.mdl();
+    let [a, t] = ["a", "t"].map(|name| mdl.get(&full_name("d", name)));
+    let writer = engine.owner();
+    let nothing = mdl.mark(&writer);
+    let goes_on_beside = |ddl: &(dyn Fn() -> Result<()> + Sync)| {
+        mdl.lock(&writer, &t, MdlMode::Write).unwrap();
+        std::thread::scope(|s| {
+            let ddl = s.spawn(ddl);
+            wait_until(|| inner.sys.locks().stats().metadata_waiting == 1);
+            mdl.lock(&writer, &a, MdlMode::Shared).unwrap();
+            mdl.release_since(&writer, &nothing);
+            ddl.join().unwrap().unwrap();
+        });
+    };
+    goes_on_beside(&|| {
+        let names = [("d", "a"), ("d", "t")];
+        inner.ddl(&owner, |txn, _| inner.lock_tables(txn, names.into_iter()))
+    });
+    goes_on_beside(&|| {
+        let names = ["a", "t"].map(|name| (("d".to_string(), name.to_string()), true));
+        inner.lock_tables_lasting(&owner, &names)
+    });
+    mdl.release_lasting(&owner);
+    assert_eq!(counter(&engine, "Innodb_deadlocks"), 0);
+}
+
+/// What DDL held before it asked for more is not given back, so no retreat ends such a deadlock.
+#[test]
+fn ddl_is_told_of_a_deadlock_through_what_it_held_before() {
+    let (engine, owner) = engine(false);
+    let inner = &engine.0;
+    let mdl = inner.sys.mdl();
+    let [a, t] = ["a", "t"].map(|name| mdl.get(&full_name("d", name)));
+    let writer = engine.owner();
+    let nothing = mdl.mark(&writer);
+    mdl.lock(&writer, &t, MdlMode::Write).unwrap();
+    std::thread::scope(|s| {
+        let waiting = s.spawn(|| {
+            wait_until(|| mdl.holds(&owner, &a, MdlMode::Exclusive));
+            let locked = mdl.lock(&writer, &a, MdlMode::Shared);
+            mdl.release_since(&writer, &nothing);
+            locked
+        });
+        let told = inner.ddl(&owner, |txn, _| {
+            mdl.lock(txn.owner(), &a, MdlMode::Exclusive)?;
+            wait_until(|| inner.sys.locks().stats().metadata_waiting == 1);
+            inner.lock_tables(txn, [("d", "t")].into_iter())
+        });
+        assert!(matches!(told, Err(Error::Deadlock)));
+        waiting.join().unwrap().unwrap();
+    });
+    assert_eq!(counter(&engine, "Innodb_deadlocks"), 1);
+}

@@ -334,6 +334,18 @@ impl MdlSystem {
     /// held already.
     #[inline]
     pub fn lock(&self, owner: &Arc<Owner>, lock: &Arc<MdlLock>, mode: MdlMode) -> Result<()> {
+        self.lock_as(Stance::Firm, owner, lock, mode)
+    }
+
+    /// The same; `stance`: what it means to the caller that the wait would be a deadlock.
+    #[inline]
+    pub(crate) fn lock_as(
+        &self,
+        stance: Stance,
+        owner: &Arc<Owner>,
+        lock: &Arc<MdlLock>,
+        mode: MdlMode,
+    ) -> Result<()> {
         let (mode, before) = {
             let mut held = owner.held.lock();
             let known = held.mdl.position(lock);
@@ -353,7 +365,8 @@ impl MdlSystem {
         };
         if lock.enqueue(owner, mode, before) {
             let target = Target::Metadata(lock.clone(), mode);
-            let woken = self.locks.wait(owner, target, owner.metadata_timeout());
+            let timeout = owner.metadata_timeout();
+            let woken = self.locks.wait_as(stance, owner, target, timeout);
             let granted = woken == Woken::Granted || lock.cancel(owner.no());
             if granted {
                 note(owner, lock, mode);

@@ -35,6 +35,7 @@ mod views;
 pub mod xa;
 
 pub use list::{LockInfo, Locked, Party, TxnInfo, WaitInfo};
+pub(crate) use locks::Stance;
 pub use locks::{Lock, LockSystem, TryLock};
 pub use mdl::{MdlLock, MdlMark, MdlMode, MdlSystem};
 pub use owner::Owner;

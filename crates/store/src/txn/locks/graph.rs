@@ -37,12 +37,14 @@ pub(in super::super) enum Target {
 
 /// What a deadlock means to who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Stance {
+pub(crate) enum Stance {
     /// Its transaction is lost.
     Firm,
     /// It gives the wait up and begins it again later: nothing is lost, provided that its request is what the others wait for.
     /// What it holds it keeps, so that no retry helps if they wait for that; then any of them goes sooner.
     Yields,
+    /// It gives back what it has locked meanwhile and begins again: nothing is lost.
+    BacksOff,
 }
 
 /// Counters of lock waits.
@@ -284,6 +286,7 @@ fn loss(nodes: &Nodes, no: u32, waiting: u32) -> u64 {
         return u64::MAX;
     };
     match (node.stance, &waiting.target) {
+        (Stance::BacksOff, _) => 0,
         (Stance::Firm, _) => node.owner.weight().saturating_add(1),
         (Stance::Yields, Target::Metadata(lock, mode))
             if !node.owner.blocks_metadata(lock, *mode) =>

@@ -21,7 +21,8 @@ mod range;
 mod tests;
 
 pub use graph::LockStats;
-pub(super) use graph::{Stance, Target, WaitGraph};
+pub(crate) use graph::Stance;
+pub(super) use graph::{Target, WaitGraph};
 pub(super) use point::PointRef;
 pub(super) use range::RangeRef;
 
