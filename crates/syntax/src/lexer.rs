@@ -383,8 +383,8 @@ impl<'t> Lexer<'t> {
                     end: self.base + b.len() as u32,
                 };
             }
-            // A version comment must be closed.
-            (_, None) if self.in_comment => TokenKind::Bad,
+            // A version comment must be closed. Told once, so that whoever reads to the end finds it.
+            (_, None) if std::mem::take(&mut self.in_comment) => TokenKind::Bad,
             (_, None) => TokenKind::End,
             (_, Some(&c)) => match CLASS[usize::from(c)] {
                 C::Word => self.word(b, after),
@@ -661,6 +661,25 @@ impl<'t> Lexer<'t> {
             Some(end) if end > name => TokenKind::UserVariable,
             Some(_) => TokenKind::At,
             None => TokenKind::Bad,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever reads to the end gets there.
+    #[test]
+    fn a_version_comment_that_nothing_closes_is_told_once() {
+        for text in ["/*!50003 SELECT 1", "/*!", "SELECT 1 /*! + /* */ 1 *!"] {
+            let mut lexer = Lexer::new(text, LexMode::default());
+            let kinds: Vec<_> = std::iter::from_fn(|| Some(lexer.next_token().kind))
+                .take_while(|kind| *kind != TokenKind::End)
+                .take(text.len())
+                .collect();
+            assert_eq!(kinds.last(), Some(&TokenKind::Bad), "{text}");
+            assert_eq!(lexer.next_token().kind, TokenKind::End, "{text}");
         }
     }
 }

@@ -15,11 +15,14 @@ mod isolation;
 mod kept_rows;
 mod locking;
 mod locks;
+mod mutations;
 mod performance;
 mod persist;
 mod prepared;
 mod processes;
 mod programs;
+#[path = "../support/rng.rs"]
+mod rng;
 mod show;
 mod slow_log;
 mod strangers;

@@ -215,13 +215,7 @@ impl Inner {
         self.lock_database_as(Stance::Firm, txn, name, mode)
     }
 
-    fn lock_database_as(
-        &self,
-        stance: Stance,
-        txn: &Txn,
-        name: &str,
-        mode: MdlMode,
-    ) -> Result<()> {
+    fn lock_database_as(&self, stance: Stance, txn: &Txn, name: &str, mode: MdlMode) -> Result<()> {
         let mdl = self.sys.mdl();
         mdl.lock_as(stance, txn.owner(), &mdl.get(name), mode)
     }
@@ -248,12 +242,7 @@ impl Inner {
         })
     }
 
-    fn lock_sorted(
-        &self,
-        stance: Stance,
-        txn: &Txn,
-        names: &BTreeSet<(&str, &str)>,
-    ) -> Result<()> {
+    fn lock_sorted(&self, stance: Stance, txn: &Txn, names: &BTreeSet<(&str, &str)>) -> Result<()> {
         let mut last = None;
         for (database, _) in names {
             if last != Some(database) {
