@@ -62,6 +62,9 @@ pub fn column_flags(schema: &crate::types::Schema, column: usize) -> u16 {
 /// The type that holds values of both.
 pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
     use crate::types::BaseType as B;
+    if a.base == B::Null && b.base == B::Null {
+        return SqlType::varchar(0, crate::types::Collation::Binary);
+    }
     if a == b || b.base == B::Null {
         return a.clone().computed();
     }

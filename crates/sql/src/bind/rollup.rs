@@ -15,8 +15,7 @@ use crate::logical::{
     Block, Body, Derived, DerivedColumn, Hints, OrderKey, Query, Table, TableId, TableKind, Tree,
 };
 use crate::parse::ast;
-use crate::types::FLAG_NOT_NULL;
-use crate::types::SqlType;
+use crate::types::{BaseType, FLAG_NOT_NULL, SqlType};
 use crate::value::Value;
 
 /// What a block that rolls up has met so far.
@@ -132,6 +131,7 @@ impl Binder<'_, '_> {
                 e.nullable = true;
                 head.nullable = true;
                 head.meta.ty = std::mem::replace(&mut head.meta.ty, SqlType::null()).computed();
+                head.meta.ty.chosen = head.meta.ty.base == BaseType::Year;
                 head.meta.flags &= !FLAG_NOT_NULL;
             }
         }

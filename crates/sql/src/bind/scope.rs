@@ -475,6 +475,18 @@ impl Scope for Binder<'_, '_> {
         }
         ty
     }
+    fn source(&self, e: &ast::Expr) -> String {
+        match e.span.of(self.text) {
+            text if self.views.is_empty() && !text.is_empty() => text.to_string(),
+            _ => e.to_string(),
+        }
+    }
+    fn tell(&mut self, message: &'static str) {
+        self.notes.told.push(message);
+    }
+    fn moment(&mut self, e: Expr, ty: SqlType, column: Arc<str>) {
+        self.notes.moments.push((e, ty, column));
+    }
     fn constant_param(&mut self, n: usize, base: BaseType) {
         self.notes.constant_params.push((n, base));
     }

@@ -13,7 +13,7 @@ use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
 use crate::parse::ast;
 use crate::result::{ColumnMeta, FLAG_ENUM, FLAG_SET};
-use crate::types::{Collation, SqlType};
+use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
 
 impl<'p> Binder<'p, '_> {
@@ -124,6 +124,23 @@ impl<'p> Binder<'p, '_> {
         }
         let none = Windows::new(self.frame().group);
         let mut windows = std::mem::replace(&mut self.frame().windows, none);
+        let kept = !windows.is_empty();
+        let keys: Vec<String> = match &block.group {
+            Some(g) if self.frame().rollup.is_none() => {
+                g.keys.iter().map(|k| self.arena.text(k)).collect()
+            }
+            _ => Vec::new(),
+        };
+        for (e, head) in block.select.iter_mut().zip(&mut heads) {
+            let key = e.ty.chosen && keys.contains(&self.arena.text(e));
+            if kept || key || distinct && !e.is_const() {
+                e.ty.chosen = false;
+                head.meta.ty.chosen = false;
+            }
+            if explicit && head.meta.ty.base == BaseType::Null && !e.is_const() {
+                head.meta.ty = SqlType::varchar(0, Collation::Binary);
+            }
+        }
         if let Some(rollup) = self.frame().rollup.take() {
             self.roll_up(rollup, &mut block, &mut windows, &mut heads)?;
         }

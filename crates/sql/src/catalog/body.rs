@@ -87,6 +87,7 @@ fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
             // In sections of their own.
             zerofill: 0,
             srid: None,
+            chosen: false,
             length,
             decimals,
             collation,

@@ -78,7 +78,9 @@ use crate::memory::MemoryAccount;
 use crate::plan::{IntoVariable, Plan, Root};
 use crate::result::{ColumnMeta, ResultSink};
 use crate::store_error::store_error;
-use crate::value::Value;
+use crate::types::BaseType;
+use crate::value::family::fits;
+use crate::value::{Value, printable};
 use millpond_store::{Engine, Owner, Txn};
 use smallvec::SmallVec;
 use state::{Flow, State};
@@ -193,12 +195,45 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
     if plan.shape.no_index {
         env.reads_whole.set(true);
     }
+    for message in plan.told() {
+        env.warn(1235, *message);
+    }
+    tell_moments(plan, &st)?;
     let outcome = run_root(&mut st, plan, &dml, select_limit, sink);
     env.lists.clear();
     env.rows_examined.set(env.rows_examined.get() + st.examined);
     // One that fails may fail because the tables have outgrown the plan.
     plan.note_rows(st.rows + u64::from(st.ticks));
     settled(outcome).map(Run::Done)
+}
+
+/// Tells constants that columns of dates and times have no value for, whether or not there are rows to compare.
+fn tell_moments(plan: &Plan, st: &State<'_>) -> SqlResult<()> {
+    if plan.moments().is_empty() {
+        return Ok(());
+    }
+    let ignore = match &plan.root {
+        Root::Insert(i) => i.ignore,
+        Root::Update(u) => u.ignore,
+        Root::Delete(d) => d.ignore,
+        Root::Several(s) => s.ignore,
+        Root::Query(_) | Root::Do(_) | Root::Explain(_) => true,
+    };
+    let _strict = st.env.write_strictly(ignore);
+    for (e, ty, column) in plan.moments() {
+        let v = e.eval(&st.context(&[]))?;
+        if !fits(&v, ty) {
+            let kind = match ty.base {
+                BaseType::Time => "time",
+                BaseType::Date => "date",
+                _ => "datetime",
+            };
+            let shown = printable(&v.to_text());
+            let m = format!("Incorrect {kind} value: '{shown}' for column '{column}' at row 1");
+            st.env.complain(1292, m)?;
+        }
+    }
+    Ok(())
 }
 
 /// A result, unless a column could not be computed on the way to it.

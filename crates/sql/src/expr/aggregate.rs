@@ -62,6 +62,10 @@ impl AggregateKind {
                 | K::Collect
         )
     }
+    /// Whether it computes with bits.
+    pub(super) fn takes_bits(self) -> bool {
+        matches!(self, K::BitAnd | K::BitOr | K::BitXor)
+    }
 }
 
 /// Longest result of GROUP_CONCAT unless `group_concat_max_len` says otherwise.
@@ -85,7 +89,7 @@ pub(super) fn result_type(
         }
         (K::Sum, Some(t)) if approximate(t) => double(t.decimals),
         (K::Avg, Some(t)) if approximate(t) => double(t.decimals + increment),
-        (K::Min | K::Max | K::AnyValue, Some(t)) => of_one(t),
+        (K::Min | K::Max | K::AnyValue, Some(t)) => t.clone().computed(),
         (K::GroupConcat, _) => {
             let collation = match args.iter().any(|e| e.ty.base != BaseType::Null) {
                 true => func::joint(args, collation),
@@ -156,7 +160,8 @@ impl Sum {
                 (Sum::Empty, Value::UInt(x)) => Sum::Int(*x as i128),
                 (Sum::Int(s), Value::UInt(x)) => Sum::Int(s + *x as i128),
                 (Sum::Empty, _) if exact => Sum::Decimal(v.to_decimal()),
-                (Sum::Empty, _) => Sum::Double(v.to_f64()),
+                // Zero has no sign in a sum.
+                (Sum::Empty, _) => Sum::Double(v.to_f64() + 0.0),
                 (Sum::Double(s), _) => Sum::Double(s + v.to_f64()),
                 (_, _) if exact => {
                     let total = self.decimal().checked_add(v.to_decimal());

@@ -147,7 +147,7 @@ impl Display for Expr {
             }
             K::Function(Func::BytesOf, args) => write!(f, "convert({} using binary)", args[0]),
             K::Collate(e) => write!(f, "({e} collate {})", self.ty.collation.name()),
-            K::Padded(e) | K::EnumIndex(e) => write!(f, "{e}"),
+            K::Padded(e) | K::Named(e, _) | K::Moment(e) | K::EnumIndex(e) => write!(f, "{e}"),
             K::EnumBeside(args) => write!(f, "{}", args[0]),
             K::Beside(e, _) => write!(f, "{e}"),
             K::Function(func, args) => {

@@ -6,9 +6,9 @@ use super::operators::{compare, text_number};
 use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::{SqlError, SqlResult};
 use crate::types::collation::char_count;
-use crate::types::{Family as F, SqlType};
+use crate::types::{BaseType, Family as F, SqlType};
 use crate::value::family::{beside, beside_float};
-use crate::value::{Value, cast, conform, double_of_text, member_number, write_text};
+use crate::value::{Decimal, Value, cast, conform, double_of_text, member_number, write_text};
 
 fn truth_value(t: Option<bool>) -> Value<'static> {
     match t {
@@ -134,12 +134,17 @@ impl Expr {
                         Value::Bytes(b) if quiet_double(a, &self.ty) => {
                             Value::Double(double_of_text(&b).0)
                         }
+                        v if self.ty.base == BaseType::Time => kinds::clock(v, a),
                         v => v,
                     }
                 };
                 return cast(v, &self.ty, cx.session);
             }
-            K::Collate(a) => return a.eval(cx),
+            K::Collate(a) | K::Named(a, _) => return a.eval(cx),
+            K::Moment(a) => match a.eval(cx)? {
+                Value::Bytes(text) => kinds::moment(&text),
+                v => v,
+            },
             K::Padded(a) => padded(a.eval(cx)?, &self.ty),
             K::EnumIndex(a) => match a.eval(cx)? {
                 Value::Null => Value::Null,
@@ -151,7 +156,7 @@ impl Expr {
                 }
                 (v, _) => v,
             },
-            K::Beside(a, crate::types::BaseType::Float) => {
+            K::Beside(a, BaseType::Float) => {
                 return Ok(beside_float(a.eval(cx)?, self.ty.decimals));
             }
             K::Beside(a, base) => return beside(a.eval(cx)?, *base),
@@ -161,7 +166,14 @@ impl Expr {
             K::TimestampDiff(args, unit) => {
                 interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit, cx)?
             }
-            K::Extract(a, unit, plain) => interval::extract(&a.eval(cx)?, *unit, *plain, cx)?,
+            K::Extract(a, unit, plain) => {
+                let v = a.eval(cx)?;
+                let v = match unit.is_date() {
+                    true => v,
+                    false => kinds::clock(v, a),
+                };
+                interval::extract(&v, *unit, *plain, cx)?
+            }
             K::UserVariable(name) => {
                 let vars = cx.session.user_vars.borrow();
                 vars.get(&**name).cloned().unwrap_or(Value::Null)
@@ -192,7 +204,21 @@ impl Expr {
         if matches!(v, Value::Time(_)) && matches!(self.ty.family(), F::DateTime | F::Timestamp) {
             return Ok(kinds::today(&v, cx.session).unwrap_or(Value::Null));
         }
+        if self.ty.family() == F::Decimal && !v.is_null() {
+            return Ok(Value::Decimal(branch.own_scale(v)));
+        }
         Ok(conform(v, &self.ty))
+    }
+
+    /// Its value as a decimal with the digits after the point that its type shows, or more.
+    fn own_scale(&self, v: Value<'_>) -> Decimal {
+        let d = v.to_decimal();
+        match self.ty.base {
+            BaseType::Decimal if !self.ty.chosen && !self.is_free() => {
+                d.round(d.scale().max(self.ty.decimals))
+            }
+            _ => d,
+        }
     }
 
     /// The value as text in its static type's form; `None` for NULL.
@@ -291,6 +317,19 @@ impl Expr {
                 };
                 Ok(within.map(|w| w != *negated))
             }
+            // As what is chosen is true, whatever text that would be.
+            K::Case(branches, last) if self.ty.is_string() => {
+                for (when, then) in branches {
+                    if when.truth(cx)? == Some(true) {
+                        return then.truth(cx);
+                    }
+                }
+                last.as_ref().map_or(Ok(None), |e| e.truth(cx))
+            }
+            K::DateAdd(..) if self.ty.is_string() => Ok(match self.eval(cx)? {
+                Value::Bytes(text) => kinds::moment(&text).truth(),
+                v => v.truth(),
+            }),
             K::InList(l) => l.truth(cx),
             K::Like(l) => l.truth(cx),
             K::Regexp(r) => r.truth(cx),

@@ -1,6 +1,6 @@
 //! INTERVAL units: date arithmetic, EXTRACT, TIMESTAMPDIFF.
 
-use super::operators::out_of_range_null;
+use super::operators::{out_of_range_null, whole_double};
 use super::{EvalContext, Expr, kinds};
 use crate::error::SqlResult;
 use crate::types::derive::fixed;
@@ -174,6 +174,12 @@ fn numbers(text: &[u8]) -> (Vec<i64>, bool) {
 }
 
 fn interval(amount: &Value<'_>, unit: IntervalUnit) -> Option<Interval> {
+    // Its 64 bits are read as a signed number's.
+    let signed = match amount {
+        Value::UInt(n) if unit.is_single() => Value::Int(*n as i64),
+        other => other.borrowed(),
+    };
+    let amount = &signed;
     let whole = |unit: i64| amount.to_i64().checked_mul(unit);
     Some(match unit {
         U::Year => Interval::Months(whole(12)?),
@@ -260,6 +266,12 @@ fn checked_amount<'a>(
     by: &Expr,
     cx: &EvalContext<'_>,
 ) -> SqlResult<Value<'a>> {
+    if let Value::Double(_) = v
+        && unit.is_single()
+        && unit != U::Second
+    {
+        whole_double(&v, by)?;
+    }
     let Value::Bytes(b) = &v else {
         return Ok(v);
     };
@@ -507,7 +519,8 @@ fn parts_of(
         return Ok(d.map(|d| (d.date, d.time())));
     }
     let Value::Bytes(text) = v else {
-        return match v.to_datetime() {
+        let dated = !v.is_number() || !plain && is_day(&v.to_text());
+        return match v.to_datetime().filter(|_| dated) {
             Some(d) => Ok(Some((d.date, d.time()))),
             None => Ok(read_time(v, cx.session)?.map(timed)),
         };

@@ -7,7 +7,8 @@ use crate::error::SqlResult;
 use crate::types::{BaseType, Family as F};
 use crate::value::convert::{exact_decimal, exact_integer};
 use crate::value::{
-    DateTime, Decimal, Read, Value, parse_time, printable, read_datetime, truncated,
+    DateTime, Decimal, Read, Time, Value, parse_time, printable, read_datetime, read_time,
+    truncated,
 };
 
 /// Makes the operands of BETWEEN comparable, all by the same rule: texts are dates beside dates alone, or where the value is a
@@ -61,6 +62,9 @@ pub fn date(
         Some(BaseType::Date) => Read::Date,
         Some(_) => Read::DateTime,
     };
+    if let (Some(ExprKind::Named(_, name)), Value::Bytes(text)) = (beside.map(|e| &e.kind), v) {
+        return named_date(text, read, name, cx);
+    }
     // Beside what is the same for all rows whatever is wrong is cut.
     if read == Read::DateTime
         && beside.is_some_and(Expr::is_fixed)
@@ -76,6 +80,26 @@ pub fn date(
     Ok(Value::DateTime(date.unwrap_or_default()))
 }
 
+/// A text as the date it is beside one that has a name.
+fn named_date(
+    text: &[u8],
+    read: Read,
+    name: &str,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Value<'static>> {
+    let parsed = parse_time::parse_datetime(text);
+    if parsed.is_none_or(|p| p.trailing) {
+        let kind = match read {
+            Read::Date => "date",
+            Read::DateTime => "datetime",
+        };
+        let (shown, row) = (printable(text), cx.session.rows_sent.get() + 1);
+        let m = format!("Incorrect {kind} value: '{shown}' for column '{name}' at row {row}");
+        cx.session.complain(1292, m)?;
+    }
+    Ok(Value::DateTime(parsed.map(|p| p.value).unwrap_or_default()))
+}
+
 /// A text among several that a date is looked for in. What is no date is told by the column that it isn't, if the list has more than
 /// constants.
 pub fn listed(
@@ -84,6 +108,10 @@ pub fn listed(
     list: &InList,
     cx: &EvalContext<'_>,
 ) -> SqlResult<Option<Value<'static>>> {
+    if let Value::Time(_) = v {
+        let time = read_time(&Value::Bytes(text.into()), cx.session)?;
+        return Ok(Some(Value::Time(time.unwrap_or_default())));
+    }
     if !matches!(v, Value::Date(_) | Value::DateTime(_)) {
         return Ok(None);
     }
@@ -101,7 +129,10 @@ pub fn listed(
             _ => None,
         };
         let m = match column {
-            Some(name) => format!("Incorrect {kind} value: '{shown}' for column '{name}' at row 1"),
+            Some(name) => {
+                let row = cx.session.rows_sent.get() + 1;
+                format!("Incorrect {kind} value: '{shown}' for column '{name}' at row {row}")
+            }
             None => format!("Truncated incorrect {kind} value: '{shown}'"),
         };
         cx.session.complain(1292, m)?;
@@ -134,6 +165,32 @@ fn date_between(v: &Value<'_>, by: &[Expr; 3], cx: &EvalContext<'_>) -> SqlResul
         cx.session.complain(1292, m)?;
     }
     Ok(Value::DateTime(parsed.map(|p| p.value).unwrap_or_default()))
+}
+
+/// The number that a text made of a date or time is.
+pub fn moment(text: &[u8]) -> Value<'static> {
+    let dated = text.iter().skip(1).any(|b| *b == b'-');
+    let value = match dated {
+        true => parse_time::parse_datetime(text).map(|p| match p.has_time {
+            true => Value::DateTime(p.value),
+            false => Value::Date(p.value.date),
+        }),
+        false => parse_time::parse_time(text).map(|p| Value::Time(p.value)),
+    };
+    value.map_or(Value::Null, |v| Value::Double(v.to_f64()))
+}
+
+/// What a time of day is read from: a YEAR has none, and a day that was moved is the beginning of one, though it be a text.
+pub fn clock<'a>(v: Value<'a>, e: &Expr) -> Value<'a> {
+    let moved = match (&v, &e.kind) {
+        (Value::Null, _) => None,
+        _ if e.ty.base == BaseType::Year => Some(Value::Time(Time::default())),
+        (Value::Bytes(text), ExprKind::DateAdd(..)) => {
+            parse_time::parse_datetime(text).map(|p| Value::DateTime(p.value))
+        }
+        _ => None,
+    };
+    moved.unwrap_or(v)
 }
 
 /// A time of day as the moment it is today, beside a date.

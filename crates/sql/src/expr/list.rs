@@ -8,8 +8,10 @@ use super::operators::compare;
 use super::{EvalContext, Expr, ExprKind, kinds};
 use crate::env::lists::Sorted;
 use crate::error::SqlResult;
-use crate::types::Collation;
-use crate::value::{Value, member_number};
+use crate::types::{BaseType, Collation};
+use crate::value::env::Diagnostic;
+use crate::value::parse_time::{parse_datetime, parse_time};
+use crate::value::{Value, member_number, printable};
 
 /// `value [NOT] IN (list)`.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct InList {
     pub collation: Collation,
     /// The list sorted, if it is constants that can be.
     sorted: Option<Sorted>,
+    /// What texts are read as, if there are dates or times beside them.
+    among: Option<Among>,
     /// What a list with parameters is called in [`crate::env::lists::Lists`], if it may be sorted when it runs.
     name: Option<u64>,
 }
@@ -45,6 +49,7 @@ impl InList {
         let lasts = |e: &Expr| e.is_given() || matches!(e.kind, ExprKind::Literal(_));
         let later = constants.is_none() && list.len() >= SORT_NOW_FROM && list.iter().all(lasts);
         InList {
+            among: Among::of(&value, &list),
             value,
             list,
             negated,
@@ -71,6 +76,9 @@ impl InList {
         let v = self.value.shown(cx)?;
         if v.is_null() {
             return Ok(None);
+        }
+        if let Some(among) = &self.among {
+            return self.truth_among(v, among, cx);
         }
         let now = self.sorted_now(cx)?;
         if let Some(sorted) = self.sorted.as_ref().or(now.as_deref())
@@ -105,12 +113,137 @@ impl InList {
         Ok(self.answer(false, null))
     }
 
+    /// The same of dates or times among texts, which are all read as such.
+    fn truth_among(
+        &self,
+        v: Value<'_>,
+        among: &Among,
+        cx: &EvalContext<'_>,
+    ) -> SqlResult<Option<bool>> {
+        let v = among.read(v, cx)?;
+        let mut null = false;
+        for e in &self.list {
+            let item = among.read(e.shown(cx)?, cx)?;
+            match compare(&v, &item, self.collation, [None, None], cx)? {
+                Some(Ordering::Equal) => return Ok(self.answer(true, false)),
+                Some(_) => {}
+                None => null = true,
+            }
+        }
+        Ok(self.answer(false, null))
+    }
+
+    /// Whether texts of it are read as dates or times.
+    pub(crate) fn is_among(&self) -> bool {
+        self.among.is_some()
+    }
+
     fn answer(&self, found: bool, null: bool) -> Option<bool> {
         if !found && null {
             None
         } else {
             Some(found != self.negated)
         }
+    }
+}
+
+/// What the texts of a list are read as that has dates or times too, and nothing else.
+#[derive(Clone, Debug)]
+struct Among {
+    /// TIME, DATE or DATETIME.
+    base: BaseType,
+    /// The first column of dates, which texts are told not to be values of.
+    column: Option<Arc<str>>,
+    /// Whether all but the value looked for is constant: then it is told once.
+    once: bool,
+}
+
+impl Among {
+    fn of(value: &Expr, list: &[Expr]) -> Option<Among> {
+        let all = || {
+            let all = std::iter::once(value).chain(list);
+            all.filter(|e| e.ty.base != BaseType::Null)
+        };
+        let text = |e: &Expr| e.ty.is_string() && !e.ty.is_enumerated();
+        if list.len() < 2 || !all().all(|e| text(e) || e.ty.is_temporal()) || !all().any(text) {
+            return None;
+        }
+        let time = |e: &Expr| e.ty.base == BaseType::Time;
+        let mut dates = all().filter(|e| e.ty.is_temporal() && !time(e));
+        let constant = |e: &Expr| e.is_given() || matches!(e.kind, ExprKind::Literal(_));
+        let once = value.ty.is_temporal() && list.iter().all(constant);
+        let Some(first) = dates.next() else {
+            return all().any(time).then_some(Among {
+                base: BaseType::Time,
+                column: None,
+                once,
+            });
+        };
+        let day = |e: &Expr| e.ty.base == BaseType::Date;
+        let only_days = day(first) && dates.all(day);
+        let column = match &first.kind {
+            ExprKind::Column { label, .. } if !(once && only_days) => label.rsplit('.').next(),
+            _ => None,
+        };
+        Some(Among {
+            base: match only_days {
+                true => BaseType::Date,
+                false => BaseType::DateTime,
+            },
+            column: column.map(Arc::from),
+            once,
+        })
+    }
+
+    /// A text as the date or time it is; what is none is told, and zero.
+    fn read<'v>(&self, v: Value<'v>, cx: &EvalContext<'_>) -> SqlResult<Value<'v>> {
+        let Value::Bytes(text) = &v else {
+            return Ok(v);
+        };
+        let (read, whole) = match self.base {
+            BaseType::Time => {
+                let p = parse_time(text);
+                let time = p.map(|p| p.value).unwrap_or_default();
+                (
+                    Value::Time(time),
+                    p.is_some_and(|p| !p.trailing && !p.clamped),
+                )
+            }
+            _ => {
+                let p = parse_datetime(text);
+                let date = p.map(|p| p.value).unwrap_or_default();
+                (Value::DateTime(date), p.is_some_and(|p| !p.trailing))
+            }
+        };
+        if !whole {
+            self.tell(text, cx)?;
+        }
+        Ok(read)
+    }
+
+    #[cold]
+    fn tell(&self, text: &[u8], cx: &EvalContext<'_>) -> SqlResult<()> {
+        let kind = match self.base {
+            BaseType::Time => "time",
+            BaseType::Date => "date",
+            _ => "datetime",
+        };
+        let shown = printable(text);
+        let m = match &self.column {
+            Some(name) => {
+                let row = match self.once {
+                    true => 1,
+                    false => cx.session.rows_sent.get() + 1,
+                };
+                format!("Incorrect {kind} value: '{shown}' for column '{name}' at row {row}")
+            }
+            None => format!("Truncated incorrect {kind} value: '{shown}'"),
+        };
+        let said = |d: &Diagnostic| *d.message == *m;
+        if self.once && cx.session.diagnostics.borrow().iter().any(said) {
+            return Ok(());
+        }
+        cx.session.complain(1292, m)
     }
 }
 

@@ -170,6 +170,10 @@ pub enum ExprKind {
     Collate(Box<Expr>),
     /// A CHAR column with blanks to its full length (PAD_CHAR_TO_FULL_LENGTH).
     Padded(Box<Expr>),
+    /// A date in NULLIF() or CASE, and what it is called where a text beside it is none.
+    Named(Box<Expr>, Arc<str>),
+    /// The number that a text made of a date or time is: that of the date or time.
+    Moment(Box<Expr>),
     /// An ENUM's position, for arithmetic and comparisons with numbers.
     EnumIndex(Box<Expr>),
     /// An ENUM compared with a parameter: its position if that turns out to be a number, else its text.
@@ -282,11 +286,16 @@ impl<'a> EvalContext<'a> {
 }
 
 impl Expr {
-    /// An expression of a kind. Of ZEROFILL only columns themselves show the zeros.
+    /// An expression of a kind. Of ZEROFILL only columns themselves show the zeros, and only what is chosen shows as it is.
     pub fn new(kind: ExprKind, mut ty: SqlType, nullable: bool) -> Expr {
         if ty.zerofill > 0 && !matches!(kind, ExprKind::Column { .. }) {
             ty = ty.computed();
         }
+        ty.chosen = match kind {
+            ExprKind::Case(..) => matches!(ty.base, BaseType::Decimal | BaseType::Year),
+            ExprKind::Literal(_) => ty.chosen,
+            _ => false,
+        };
         Expr { kind, ty, nullable }
     }
     /// A constant of a type.
@@ -406,6 +415,10 @@ impl Expr {
             _ => self.is_const(),
         }
     }
+    /// Whether it has a name of its own, see [`ExprKind::Named`].
+    pub(crate) fn is_named(&self) -> bool {
+        matches!(self.kind, ExprKind::Named(..))
+    }
     /// Whether it is a value that comes with each execution: a placeholder or a local variable.
     pub fn is_given(&self) -> bool {
         matches!(self.kind, ExprKind::Param(_) | ExprKind::Local(..))
@@ -446,6 +459,8 @@ impl Expr {
             | K::Cast(e)
             | K::Collate(e)
             | K::Padded(e)
+            | K::Named(e, _)
+            | K::Moment(e)
             | K::EnumIndex(e)
             | K::Beside(e, _)
             | K::Extract(e, ..)
@@ -497,6 +512,8 @@ impl Expr {
             | K::Cast(e)
             | K::Collate(e)
             | K::Padded(e)
+            | K::Named(e, _)
+            | K::Moment(e)
             | K::EnumIndex(e)
             | K::Beside(e, _)
             | K::Extract(e, ..)

@@ -7,7 +7,9 @@ use super::{ArithmeticOp, BitOp, EvalContext, Expr, ExprKind, kinds};
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Category, Collation};
 use crate::value::convert::exact_integer;
-use crate::value::{Decimal, Value, double_of_text, number_of_text, printable_bytes, truncated};
+use crate::value::{
+    Decimal, Value, double_of_text, number_of_text, printable_bytes, read_time, truncated,
+};
 
 /// Error 1690: a result outside of its type.
 #[cold]
@@ -296,6 +298,11 @@ pub(crate) fn compare(
             let b = kinds::today(b, cx.session);
             return Ok(b.and_then(|b| a.compare(&b, collation)));
         }
+        // CASE says what is no time.
+        (Value::Time(_), Value::Bytes(_)) if by[0].is_some_and(Expr::is_named) => {
+            let b = Value::Time(read_time(b, cx.session)?.unwrap_or_default());
+            return Ok(a.compare(&b, collation));
+        }
         (Value::Date(_) | Value::DateTime(_), Value::Bytes(_)) => {
             return Ok(a.compare(&kinds::date(b, by[0], cx)?, collation));
         }
@@ -307,15 +314,38 @@ pub(crate) fn compare(
     Ok(a.compare(b, collation))
 }
 
-/// The 64 bits of an operand.
+/// The 64 bits of an operand. A fraction is a signed integer first.
 pub(super) fn bits_of(v: &Value<'_>, by: &Expr, cx: &EvalContext<'_>) -> SqlResult<u64> {
-    if let Value::Bytes(b) = v
-        && exact_integer(b).is_none()
-        && !by.is_quiet()
-    {
-        truncated(cx.session, "INTEGER", v)?;
+    match v {
+        Value::Bytes(b) if exact_integer(b).is_none() && !by.is_quiet() => {
+            truncated(cx.session, "INTEGER", v)?;
+        }
+        Value::Decimal(d) => {
+            let whole = d.round_to_i128().map(i64::try_from);
+            if !matches!(whole, Some(Ok(_))) {
+                truncated(cx.session, "DECIMAL", v)?;
+            }
+            return Ok(v.to_i64() as u64);
+        }
+        Value::Double(_) => return Ok(whole_double(v, by)? as u64),
+        _ => {}
     }
     Ok(v.to_bits())
+}
+
+/// A double as an integer: of a constant or a column the nearest that there is, of what was computed none beyond 64 bits, error 1690.
+pub(super) fn whole_double(v: &Value<'_>, by: &Expr) -> SqlResult<i64> {
+    const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+    let computed = match &by.kind {
+        ExprKind::Arithmetic(..) | ExprKind::Negate(_) | ExprKind::Function(..) => true,
+        // A number has no sign of its own.
+        ExprKind::Literal(v) => v.to_f64() < 0.0,
+        _ => false,
+    };
+    match v.to_f64() {
+        d if computed && !(-BEYOND..BEYOND).contains(&d) => Err(out_of_range("BIGINT", by)),
+        _ => Ok(v.to_i64()),
+    }
 }
 
 /// `a & b` and the like.

@@ -53,7 +53,12 @@ impl Expr {
             K::And(_) | K::Or(_) | K::Xor(_) | K::Not(_) => true,
             K::IsNull(_) | K::IsNotNull(_) | K::IsTruth(..) => true,
             K::Arithmetic(..) | K::Negate(_) | K::Bit(..) | K::BitNot(_) => true,
-            K::Like(_) | K::Regexp(_) | K::Collate(_) | K::Padded(_) | K::EnumIndex(_) => true,
+            K::Like(_)
+            | K::Regexp(_)
+            | K::Collate(_)
+            | K::Padded(_)
+            | K::Named(..)
+            | K::EnumIndex(_) => true,
             K::Compare(_, sides, _) => are_alike(sides.iter().map(|e| &e.ty)),
             K::Between { args, .. } => are_alike(args.iter().map(|e| &e.ty)),
             K::InList(l) => {
@@ -76,7 +81,8 @@ impl Expr {
             K::UserVariable(_)
             | K::SetUserVariable(..)
             | K::SystemVariable(..)
-            | K::SeededRand(..) => false,
+            | K::SeededRand(..)
+            | K::Moment(_) => false,
         }
     }
 

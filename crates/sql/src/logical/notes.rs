@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::expr::Expr;
 use crate::types::{BaseType, Collation, SqlType};
 
 /// What binding took for granted of the session, its transaction and the parameters.
@@ -16,6 +17,11 @@ pub struct Notes {
     pub param_types: Vec<(usize, Option<SqlType>)>,
     /// The types that user variables had when it was made.
     pub variable_types: Vec<(Arc<str>, SqlType)>,
+    /// What each execution warns of with 1235.
+    pub told: Vec<&'static str>,
+    /// Constants and placeholders that columns of dates and times are compared with: which types these have, and their names. A constant
+    /// is here if it is no value of them.
+    pub moments: Vec<(Expr, SqlType, Arc<str>)>,
     /// Placeholders compared with dates and years, and which.
     pub constant_params: Vec<(usize, BaseType)>,
     /// Those that are compared in a character set, for texts that have other characters: the collation they have, and that of the comparison.

@@ -26,6 +26,7 @@ use millpond_store::{Engine, Txn};
 use crate::env::SessionEnv;
 use crate::env::privileges::Need;
 use crate::error::SqlResult;
+use crate::expr::Expr;
 use crate::expr::bind::coercion::not_converted;
 use crate::expr::bind::is_of;
 use crate::expr::param::{is_text, param_type};
@@ -418,6 +419,16 @@ impl Plan {
             same && vars.get(&**name).is_none_or(|v| is_of(v, ty))
         };
         self.notes.variable_types.iter().all(fits)
+    }
+    /// What each execution warns of with 1235.
+    #[inline]
+    pub(crate) fn told(&self) -> &[&'static str] {
+        &self.notes.told
+    }
+    /// Constants that columns of dates and times are compared with and may have no value for.
+    #[inline]
+    pub(crate) fn moments(&self) -> &[(Expr, SqlType, Arc<str>)] {
+        &self.notes.moments
     }
     /// Refuses values that cannot be what they are compared with, whether or not there are rows to compare.
     #[inline]

@@ -10,11 +10,13 @@ use crate::catalog::{Schema, View};
 use crate::env::VirtualTable;
 use crate::error::{SqlError, SqlResult};
 use crate::explain;
+use crate::logical;
 use crate::optimize::{self, peek::Peek};
 use crate::parse::Statement;
 use crate::parse::ast::{self, StatementKind};
 use crate::plan::assumptions::Rests;
 use crate::plan::{Plan, Root};
+use crate::result::ColumnMeta;
 use crate::rewrite;
 use crate::statistics;
 use crate::write::foreign_keys;
@@ -114,13 +116,14 @@ pub fn system_view_columns(
 fn planned(bound: Bound, peek: Peek<'_>, assigns: bool, generation: u64) -> SqlResult<Plan> {
     let Bound {
         mut root,
-        columns,
+        mut columns,
         mut arena,
         tables,
         notes,
         needs,
     } = bound;
     let wants_constants = rewrite::rewrite(&mut root, &mut arena, &tables, peek.env, assigns);
+    show_chosen(&root, &mut columns);
     let optimized = optimize::optimize(root, arena, &tables, &peek, assigns)?;
     let rests = match (peek.peeks(), peek.into_assumptions()) {
         (false, _) => Rests::OnNothing,
@@ -129,6 +132,18 @@ fn planned(bound: Bound, peek: Peek<'_>, assigns: bool, generation: u64) -> SqlR
         (true, None) => Rests::OnValues,
     };
     Ok(Plan::new(optimized, columns, tables, notes, needs, generation).resting(rests))
+}
+
+/// Columns of derived tables that are no tables any more show what they choose as it is.
+fn show_chosen(root: &logical::Root, columns: &mut [ColumnMeta]) {
+    if let logical::Root::Query(q) = root
+        && let logical::Body::Block(b) = &q.body
+        && !b.distinct
+    {
+        for (column, e) in columns.iter_mut().zip(&b.select) {
+            column.ty.chosen |= e.ty.chosen && column.ty.base == e.ty.base;
+        }
+    }
 }
 
 fn explained(e: &ast::Explain, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Plan> {

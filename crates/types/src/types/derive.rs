@@ -281,6 +281,11 @@ pub fn common(a: &SqlType, b: &SqlType) -> SqlType {
     SqlType::varchar(length(a).max(length(b)), collation)
 }
 
+/// A text under a collation that holds the texts of values of all these types.
+pub fn text_of<'t>(types: impl Iterator<Item = &'t SqlType>, collation: Collation) -> SqlType {
+    SqlType::varchar(types.map(text_length).max().unwrap_or(0), collation)
+}
+
 /// A document beside another is one; beside anything else it is a text.
 pub fn common_json(a: &SqlType, b: &SqlType) -> SqlType {
     if a.base == b.base {

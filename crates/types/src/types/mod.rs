@@ -49,6 +49,9 @@ pub struct SqlType {
     pub collation: Collation,
     /// The reference system that all geometries of a column are in; `None`: any.
     pub srid: Option<u32>,
+    /// Whether values show as they are, a DECIMAL with its own digits after the point and a YEAR as a number: those that IF, CASE and
+    /// NULLIF choose. No column's are.
+    pub chosen: bool,
     /// Members of an ENUM.
     pub members: Option<Arc<[String]>>,
 }

@@ -22,6 +22,7 @@ impl SqlType {
             unsigned: facts.unsigned,
             zerofill: 0,
             srid: None,
+            chosen: false,
             length: facts.length,
             decimals: facts.decimals,
             collation: if facts.character {
@@ -330,6 +331,7 @@ impl SqlType {
     pub fn computed(self) -> SqlType {
         SqlType {
             zerofill: 0,
+            chosen: false,
             ..self
         }
     }

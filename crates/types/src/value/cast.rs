@@ -39,6 +39,10 @@ pub fn number_of_text(b: &[u8], session: &ConversionEnv) -> SqlResult<f64> {
 pub fn read_time(value: &Value<'_>, session: &ConversionEnv) -> SqlResult<Option<Time>> {
     let parsed = match value {
         Value::Bytes(b) => parse_time::parse_time(b),
+        // Its 64 bits are read as a signed number's.
+        Value::UInt(n) => Value::Int(*n as i64)
+            .number_as_time()
+            .filter(|p| !p.clamped),
         number if number.is_number() => number.number_as_time().filter(|p| !p.clamped),
         other => {
             let time = other.to_time();

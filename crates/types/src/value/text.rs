@@ -266,12 +266,13 @@ fn write_filled(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
 #[inline]
 fn write_unfilled(value: &Value<'_>, ty: &SqlType, out: &mut Vec<u8>) {
     match value {
-        Value::Int(_) | Value::UInt(_) if ty.base == BaseType::Year => {
+        Value::Int(_) | Value::UInt(_) if ty.base == BaseType::Year && !ty.chosen => {
             write_year(value.to_u64(), out)
         }
         Value::Int(_) | Value::UInt(_) if ty.base == BaseType::Bit => {
             family::bits::write_bytes(value.to_u64(), ty, out);
         }
+        Value::Decimal(d) if ty.chosen => ty.shown(*d).write(out),
         Value::Decimal(d) if ty.base == BaseType::Decimal => scaled(*d, ty.decimals).write(out),
         Value::Double(v) if ty.base == BaseType::Float && ty.decimals == NOT_FIXED => {
             write_f32(*v, out)

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 use parking_lot::Mutex;
 
-use super::comparisons::{as_number, characters, equal_within, sides_of_nullif};
+use super::comparisons::{
+    as_double, as_number, characters, equal_within, name_date, sides_of_nullif,
+};
 use super::json;
 use super::operators::{arithmetic, branch};
 use super::{Scope, bind, cast, coercion, is_null, is_param, sent};
@@ -31,6 +33,9 @@ pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> E
     infer_params(f, &mut args);
     if f.takes_numbers() {
         args.iter_mut().for_each(as_number);
+        if f != Func::BitCount {
+            args.iter_mut().for_each(as_double);
+        }
     }
     let (ty, nullable) = func::result_type(f, &args, scope.collation());
     if f == Func::Rand && args.len() == 1 && args[0].is_const() {
@@ -269,11 +274,41 @@ pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
                 scope.collation(),
             ))
         }
+        ("NULLIF", 2) => nullif(args, &c.args, scope),
+        ("NULLIF", _) => Err(func::wrong_arity(&name)),
         _ => {
             func::check_pairs(&name, args.len())?;
             named(&name, &c.name, args, scope)
         }
     }
+}
+
+/// NULLIF(): only the comparison coerces, the result is the first argument as it is.
+fn nullif(mut args: Vec<Expr>, written: &ast::ExprList, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    let mut b = args.remove(1);
+    let a = args.remove(0);
+    let mut compared = a.clone();
+    sent::beside_bytes([&mut compared, &mut b], scope);
+    sides_of_nullif(&mut compared, &mut b, scope)?;
+    let mut texts = written.iter();
+    if let (Some(first), Some(second)) = (texts.next(), texts.next()) {
+        name_date(&mut compared, &b, &first, scope);
+        name_date(&mut b, &compared, &second, scope);
+    }
+    // A constant beside bytes is bytes.
+    let bytes = !a.ty.has_bytes() && a.ty.is_string() && b.ty.has_bytes() && {
+        coercion::hold_of(&a) >= coercion::Coercibility::System
+            && coercion::collation_of(&[&a, &b]) == Some(Collation::Binary)
+    };
+    let when = equal_within("nullif", compared, b)?;
+    let null = Expr::literal(Value::Null, SqlType::null());
+    let mut e = branch(vec![(when, null)], Some(a), scope.collation());
+    e.nullable = true;
+    if bytes {
+        let length = e.ty.character_lengths().map_or(0, |(_, bytes)| bytes);
+        e.ty = SqlType::varchar(length as u32, Collation::Binary);
+    }
+    Ok(e)
 }
 
 /// The function that one of the schema sys is another name of.
@@ -354,27 +389,15 @@ fn named(
             }
             return Ok(args.remove(1));
         }
-        "NULLIF" => {
-            need(2)?;
-            // Only the comparison coerces; the result is the first argument as it is.
-            let mut b = args.remove(1);
-            let a = args.remove(0);
-            let mut compared = a.clone();
-            sent::beside_bytes([&mut compared, &mut b], scope);
-            sides_of_nullif(&mut compared, &mut b, scope)?;
-            let when = equal_within("nullif", compared, b)?;
-            let mut e = branch(
-                vec![(when, Expr::literal(Value::Null, SqlType::null()))],
-                Some(a),
-                scope.collation(),
-            );
-            e.nullable = true;
-            return Ok(e);
-        }
         _ => {}
     }
     match func::find(name, count)? {
         Some(f) => {
+            if matches!(f.name(), "GREATEST" | "LEAST") && args.iter().any(|a| a.ty.is_json()) {
+                scope.tell(
+                    "This version of MySQL doesn't yet support 'comparison of JSON in the LEAST and GREATEST operators'",
+                );
+            }
             // Beside bytes all are bytes.
             sent::beside_bytes(&mut args, scope);
             if let Some(texts) = f.regexp_texts() {
@@ -492,6 +515,15 @@ fn bind_aggregated(
 fn specified(kind: AggregateKind, mut args: Vec<Expr>, scope: &mut dyn Scope) -> AggregateSpec {
     if kind.takes_numbers() {
         args.iter_mut().for_each(as_number);
+        if !kind.takes_bits() {
+            args.iter_mut().for_each(as_double);
+        }
+    }
+    if kind == AggregateKind::GroupConcat {
+        // As they are kept until all are there.
+        for a in args.iter_mut().filter(|a| !a.is_const()) {
+            a.ty.chosen = false;
+        }
     }
     let ty = aggregate::result_type(
         kind,
@@ -520,7 +552,7 @@ fn placed(a: &ast::Aggregate, spec: AggregateSpec, scope: &mut dyn Scope) -> Sql
     if spec.kind == AggregateKind::GroupConcat {
         return Err(SqlError::unsupported("group_concat as window function"));
     }
-    let (ty, nullable) = (spec.ty.clone(), spec.nullable());
+    let (ty, nullable) = (aggregate::of_one(&spec.ty), spec.nullable());
     let function = WindowFunction {
         kind: WindowKind::Aggregate(Box::new(spec)),
         args: Vec::new(),

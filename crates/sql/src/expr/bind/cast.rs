@@ -2,7 +2,7 @@
 
 use millpond_syntax::ast::{self, CastCharset, CastType};
 
-use super::comparisons::as_number;
+use super::comparisons::{as_number, cast_choices};
 use super::{Scope, is_param, json, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};
@@ -166,6 +166,9 @@ pub(super) fn cast(mut e: Expr, ty: SqlType, scope: &mut dyn Scope) -> Expr {
     }
     if ty.is_numeric() {
         as_number(&mut e);
+    }
+    if cast_choices(&mut e, &ty) {
+        return e;
     }
     if is_param(&e) && !ty.is_json() {
         e.ty = ty.clone();

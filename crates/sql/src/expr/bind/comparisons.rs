@@ -12,9 +12,9 @@ use super::{
 use crate::error::{SqlError, SqlResult};
 use crate::expr::eval::bit_string;
 use crate::expr::like;
-use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
+use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp, SUBQUERY};
 use crate::types::{BaseType, Beside, Collation, Family as F, NOT_FIXED, SqlType};
-use crate::value::family::{beside as read_beside, beside_float, constant_text};
+use crate::value::family::{beside as read_beside, beside_float, constant_text, fits};
 use crate::value::{Decimal, Value};
 
 /// Makes two sides of a comparison comparable: a placeholder gets the other's type, a constant is read as the other's kind once and
@@ -40,7 +40,94 @@ pub(super) fn beside(e: &mut Expr, other: &Expr) {
         *e = Expr::new(kind, ty, nullable);
     } else if other.ty.is_numeric() {
         as_number(e);
+        as_double(e);
     }
+}
+
+/// Whether a text is made of a date or time.
+pub(super) fn is_moment(e: &Expr) -> bool {
+    let made = match &e.kind {
+        ExprKind::DateAdd(..) => true,
+        ExprKind::Function(f, args) => match f.name() {
+            "ADDTIME" | "SUBTIME" => true,
+            "GREATEST" | "LEAST" => args.iter().any(|a| is_date(&a.ty)),
+            _ => false,
+        },
+        _ => false,
+    };
+    made && e.ty.is_string()
+}
+
+/// What CASE chooses from, if that is a text, but there is more to choose from than texts.
+pub(super) fn choices(e: &Expr) -> Option<Vec<&Expr>> {
+    let ExprKind::Case(branches, last) = &e.kind else {
+        return None;
+    };
+    let all: Vec<&Expr> = branches
+        .iter()
+        .map(|(_, r)| r)
+        .chain(last.as_deref())
+        .collect();
+    let text = |e: &&Expr| {
+        e.ty.base == BaseType::Null
+            || e.ty.is_string() && !is_moment(e) && choices(e).is_none() && !e.ty.is_enumerated()
+    };
+    let odd = |e: &&Expr| e.ty.is_json() || e.ty.is_geometry();
+    let mixed = e.ty.is_string() && !all.iter().any(odd) && !all.iter().all(text);
+    mixed.then_some(all)
+}
+
+/// What of a text that CASE chooses, or that is made of a date or time, is where a number is wanted: the number of what is chosen, or of the
+/// date or time.
+pub(crate) fn as_double(e: &mut Expr) {
+    if is_moment(e) {
+        let (inner, nullable) = (std::mem::replace(e, Expr::null()), e.nullable);
+        let kind = ExprKind::Moment(Box::new(inner));
+        *e = Expr::new(kind, SqlType::double(), nullable);
+    } else if choices(e).is_some() {
+        each_choice(e, SqlType::double(), &mut |choice| {
+            as_number(choice);
+            as_double(choice);
+            if choice.ty.is_string() {
+                cast_plainly(choice, SqlType::double());
+            }
+        });
+    }
+}
+
+/// The same where it is cast to a type of numbers: whether each of what is chosen from is cast by itself.
+pub(super) fn cast_choices(e: &mut Expr, ty: &SqlType) -> bool {
+    let casts = matches!(
+        ty.base,
+        BaseType::Decimal | BaseType::Double | BaseType::Float
+    );
+    if !casts || choices(e).is_none() {
+        return false;
+    }
+    each_choice(e, ty.clone(), &mut |choice| {
+        as_number(choice);
+        if !cast_choices(choice, ty) {
+            cast_plainly(choice, ty.clone());
+        }
+    });
+    true
+}
+
+fn cast_plainly(e: &mut Expr, ty: SqlType) {
+    let inner = std::mem::replace(e, Expr::null());
+    let nullable = inner.nullable;
+    *e = Expr::new(ExprKind::Cast(Box::new(inner)), ty, nullable);
+}
+
+/// Changes what CASE chooses from, and its type.
+fn each_choice(e: &mut Expr, ty: SqlType, change: &mut dyn FnMut(&mut Expr)) {
+    let case = std::mem::replace(e, Expr::null());
+    let ExprKind::Case(mut branches, mut last) = case.kind else {
+        return;
+    };
+    branches.iter_mut().for_each(|(_, r)| change(r));
+    last.iter_mut().for_each(|r| change(r));
+    *e = Expr::new(ExprKind::Case(branches, last), ty, case.nullable);
 }
 
 /// What an ENUM, or a hexadecimal or bit literal, is where a number is wanted.
@@ -140,8 +227,53 @@ fn is_date(ty: &SqlType) -> bool {
     matches!(ty.family(), F::Date | F::DateTime | F::Timestamp)
 }
 
+/// Notes a constant beside a column of dates or times which that has no value for: each execution tells it.
+fn note_moment(e: &Expr, column: &Expr, scope: &mut dyn Scope) {
+    let ExprKind::Column { label, .. } = &column.kind else {
+        return;
+    };
+    if !column.ty.is_temporal() || **label == *SUBQUERY {
+        return;
+    }
+    let fits = match &e.kind {
+        ExprKind::Param(_) => false,
+        ExprKind::Literal(v) => fits(v, &column.ty),
+        _ => known_text(e, scope).is_none_or(|v| fits(&v, &column.ty)),
+    };
+    if !fits {
+        let name = label.rsplit('.').next().unwrap_or_default();
+        scope.moment(e.clone(), column.ty.clone(), name.into());
+    }
+}
+
+/// Gives a date the name that it has in the text where it is compared with texts.
+pub(super) fn name_date(date: &mut Expr, text: &Expr, written: &ast::Expr, scope: &dyn Scope) {
+    if !is_date(&date.ty) || !text.ty.is_string() || is_param(date) {
+        return;
+    }
+    let name = match &date.kind {
+        ExprKind::Column { label, .. } => label.rsplit('.').next().unwrap_or_default().into(),
+        _ => scope.source(written).into(),
+    };
+    let own = std::mem::replace(date, Expr::null());
+    let (ty, nullable) = (own.ty.clone(), own.nullable);
+    *date = Expr::new(ExprKind::Named(Box::new(own), name), ty, nullable);
+}
+
+/// The same of a time, which needs none.
+pub(super) fn name_time(time: &mut Expr, text: &Expr) {
+    if time.ty.base != BaseType::Time || !text.ty.is_string() || is_param(time) {
+        return;
+    }
+    let own = std::mem::replace(time, Expr::null());
+    let (ty, nullable) = (own.ty.clone(), own.nullable);
+    *time = Expr::new(ExprKind::Named(Box::new(own), "".into()), ty, nullable);
+}
+
 /// The sides of NULLIF(): what is known beside a date must be one, error 1525.
 pub(super) fn sides_of_nullif(a: &mut Expr, b: &mut Expr, scope: &mut dyn Scope) -> SqlResult<()> {
+    note_moment(a, b, scope);
+    note_moment(b, a, scope);
     if is_date(&a.ty) && b.ty.is_string() {
         constant_beside(b, a, scope)?;
     } else if is_date(&b.ty) && a.ty.is_string() {
@@ -203,6 +335,17 @@ pub(super) fn comparison_collation(list: &[&Expr]) -> Collation {
     coercion::collation_of(list).unwrap_or(Collation::DEFAULT)
 }
 
+/// Makes the text of constants that [`fold`](super::fold) leaves, for what it may be besides, where it is a text.
+fn settle(e: &mut Expr, other: &Expr, scope: &dyn Scope) {
+    let left = is_moment(e) || choices(e).is_some();
+    if left
+        && !other.ty.is_numeric()
+        && let Some(v) = known_text(e, scope)
+    {
+        *e = Expr::literal(v, e.ty.clone());
+    }
+}
+
 /// `a op b`.
 pub(crate) fn compare(op: CompareOp, mut a: Expr, mut b: Expr) -> Expr {
     harmonise(&mut a, &mut b);
@@ -232,6 +375,10 @@ pub(super) fn compare_constants(
 ) -> SqlResult<Expr> {
     agree(&[&a, &b], op.symbol())?;
     fit_params(&[&a, &b], scope);
+    settle(&mut a, &b, scope);
+    settle(&mut b, &a, scope);
+    note_moment(&a, &b, scope);
+    note_moment(&b, &a, scope);
     harmonise(&mut a, &mut b);
     constant_beside(&mut a, &b, scope)?;
     constant_beside(&mut b, &a, scope)?;
@@ -253,8 +400,15 @@ pub(super) fn between_bounds(b: &ast::Between, scope: &mut dyn Scope) -> SqlResu
 }
 
 fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResult<Expr> {
+    if args.iter().any(|e| e.ty.is_json() && !e.is_const()) {
+        scope.tell(
+            "This version of MySQL doesn't yet support 'comparison of JSON in the BETWEEN operator'",
+        );
+    }
     let [v, low, high] = &mut args;
     for bound in [&mut *low, &mut *high] {
+        settle(bound, v, scope);
+        note_moment(bound, v, scope);
         harmonise(v, bound);
         constants_beside(bound, v, scope)?;
         constants_beside(v, bound, scope)?;
@@ -446,6 +600,10 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
         beside_strings(i, &value, scope);
         if is_param(i) {
             i.ty = value.ty.clone();
+        }
+        settle(i, &value, scope);
+        if one {
+            note_moment(i, &value, scope);
         }
         constant_as(i, &value.ty);
         match one {

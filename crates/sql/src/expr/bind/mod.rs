@@ -113,6 +113,14 @@ pub trait Scope {
     fn param_type(&mut self, _n: usize) -> Option<SqlType> {
         None
     }
+    /// What an expression is in the statement's text.
+    fn source(&self, e: &ast::Expr) -> String {
+        e.to_string()
+    }
+    /// Notes a warning 1235 that each execution gives.
+    fn tell(&mut self, _message: &'static str) {}
+    /// Notes that a constant or placeholder is compared with a column of dates or times of that type and name.
+    fn moment(&mut self, _e: Expr, _ty: SqlType, _column: Arc<str>) {}
     /// Notes that a placeholder is compared with something of a type that not every value goes with.
     fn constant_param(&mut self, _n: usize, _base: BaseType) {}
     /// Notes that a placeholder, whose text has the first collation, is compared under the second, which may not have all of its characters.
@@ -382,6 +390,10 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
     if !foldable || e.ty.is_character() && coercion::is_firm(&e) {
         return e;
     }
+    // As a number it may be another than its text.
+    if e.ty.is_string() && (comparisons::is_moment(&e) || comparisons::choices(&e).is_some()) {
+        return e;
+    }
     let (value, told) = constant_value(&e, scope.session());
     if told {
         return e;
@@ -391,6 +403,8 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
         Ok(Value::Bytes(text)) if text.len() >= LONG_BYTES => e,
         // As a constant it would be complained of where a number is wanted.
         Ok(Value::Bytes(text)) if e.is_quiet() && !double_of_text(&text).1 => e,
+        // As an integer it would be an error, which a constant is not.
+        Ok(Value::Double(d)) if d.abs() >= 9e18 && matches!(e.kind, ExprKind::Arithmetic(..)) => e,
         Ok(v) => Expr::new(ExprKind::Literal(v), e.ty, e.nullable),
         Err(_) => e,
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use millpond_syntax::ast;
 
-use super::comparisons::{as_number, compare_rows, compare_with, equal_within, regexp};
+use super::comparisons::{
+    as_double, as_number, compare_rows, compare_with, equal_within, name_date, name_time, regexp,
+};
 use super::json;
 use super::{
     Scope, SubqueryKind, bind, by_value, call, cast, coercion, finish, is_free, is_param, literal,
@@ -188,6 +190,9 @@ pub(crate) fn arithmetic(op: ArithmeticOp, a: Expr, b: Expr) -> Expr {
 fn computed(op: ArithmeticOp, mut a: Expr, mut b: Expr, increment: u8) -> Expr {
     for e in [&mut a, &mut b] {
         as_number(e);
+        if op != ArithmeticOp::IntDiv {
+            as_double(e);
+        }
     }
     // A placeholder may be any number: a decimal beside decimals, else a double.
     let decimal = |e: &Expr| e.ty.base == BaseType::Decimal;
@@ -234,6 +239,7 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
         U::Binary => cast::to_binary(e, scope),
         U::Minus => {
             as_number(&mut e);
+            as_double(&mut e);
             if let Some(negative) = beyond(&e) {
                 return Ok(negative);
             }
@@ -291,6 +297,15 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
             Some(o) => {
                 let mut o = json::operand_of_case(o.clone(), &when, scope);
                 sent::beside_bytes([&mut o, &mut when], scope);
+                if let Some(written) = &c.operand {
+                    name_date(&mut o, &when, written, scope);
+                    name_time(&mut o, &when);
+                }
+                // Beside a text it is one.
+                if o.ty.is_string() && when.ty.is_temporal() && !is_param(&o) {
+                    let ty = SqlType::varchar(derive::text_length(&when.ty), o.ty.collation);
+                    when = cast::cast(when, ty, scope);
+                }
                 equal_within("case", o, when)?
             }
             None => when,
@@ -333,7 +348,12 @@ pub(super) fn branch(
         } else {
             connection
         };
-        ty.collation = coercion::collation_of(&all).unwrap_or(otherwise);
+        let agreed = coercion::collation_of(&all).unwrap_or(otherwise);
+        // Constant bytes beside a column are a text.
+        if ty.collation == Collation::Binary && agreed != Collation::Binary {
+            ty = derive::text_of(all.iter().map(|e| &e.ty), agreed);
+        }
+        ty.collation = agreed;
     }
     let nullable = last.is_none() || results().any(|e| e.nullable);
     Expr::new(ExprKind::Case(branches, last.map(Box::new)), ty, nullable)

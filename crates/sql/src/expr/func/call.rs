@@ -8,7 +8,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::display::quoted;
 use crate::expr::eval::bit_string;
 use crate::expr::operators::{number, out_of_range_null};
-use crate::expr::{EvalContext, Expr, ExprKind};
+use crate::expr::{EvalContext, Expr, ExprKind, kinds};
 use crate::types::Collation;
 use crate::value::convert::exact_integer;
 use crate::value::{
@@ -131,6 +131,11 @@ impl<'a> Call<'_, 'a> {
         }
         no_datetime(&self.value(i)?, read, self.cx.session)?;
         Err(Exit::Null)
+    }
+    /// The time of day that an argument has.
+    pub(super) fn clock(&self, i: usize) -> Result<Time, Exit> {
+        let v = kinds::clock(self.value(i)?, &self.args[i]);
+        read_time(&v, self.cx.session)?.ok_or(Exit::Null)
     }
     pub(super) fn time(&self, i: usize) -> Result<Time, Exit> {
         read_time(&self.value(i)?, self.cx.session)?.ok_or(Exit::Null)

@@ -6,7 +6,7 @@ use super::typing::{date, temporal_fsp};
 use super::{Call, Computed, Exit, Follows, Function, Null, Typing, row};
 use crate::expr::time_format;
 use crate::types::{BaseType, SqlType};
-use crate::value::time::{self, MICROS, truncate_micros};
+use crate::value::time::{self, DAY_MICROS, MICROS, truncate_micros};
 use crate::value::{DateTime, Decimal, Value, Zone};
 
 #[rustfmt::skip]
@@ -101,7 +101,16 @@ fn unix_timestamp<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     if c.len() == 0 {
         return Ok(Value::Int(session.now.get().0));
     }
-    let d = c.datetime(0)?;
+    let v = c.value(0)?;
+    // Of a number that is no date, but whose month could have more days, as many days later; of all else that is none 0.
+    let read = match late_day(&v) {
+        Some(d) => Ok(d),
+        None => c.datetime(0),
+    };
+    let d = match read {
+        Err(Exit::Null) => DateTime::default(),
+        read => read?,
+    };
     let (s, micro) = if d.date.exists() {
         d.to_unix(session.zone.get())
     } else {
@@ -119,6 +128,26 @@ fn unix_timestamp<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         return Ok(Value::Decimal(v.truncate(scale)));
     }
     Ok(Value::Int(s))
+}
+
+/// The day that a number is which would be one if its month had 31 days.
+fn late_day(v: &Value<'_>) -> Option<DateTime> {
+    let n = match v {
+        Value::Int(n) => *n,
+        Value::UInt(n) => i64::try_from(*n).ok()?,
+        _ => return None,
+    };
+    let over = n % 100 - 28;
+    if !(1..=3).contains(&over) || !(10_000..=99_991_231).contains(&n) {
+        return None;
+    }
+    match v.to_datetime() {
+        Some(_) => None,
+        None => {
+            let day = Value::Int(n - over).to_datetime()?;
+            day.add_micros(over * DAY_MICROS)
+        }
+    }
 }
 
 fn from_unixtime<'a>(c: &Call<'_, 'a>) -> Computed<'a> {

@@ -2,10 +2,13 @@
 
 use std::cmp::Ordering;
 
+use super::typing::temporal_fsp;
 use super::{ANY, Call, Computed, Exit, Function, Null, Typing, joint, row};
-use crate::types::derive::common;
-use crate::types::{Collation, SqlType};
-use crate::value::Value;
+use crate::expr::{Expr, kinds};
+use crate::types::derive::{common, text_of};
+use crate::types::{BaseType, Collation, Family, SqlType};
+use crate::value::parse_time::parse_datetime;
+use crate::value::{DateTime, Value, shown};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -19,14 +22,68 @@ pub(super) const FUNCTIONS: &[Function] = &[
 fn in_common(t: &Typing<'_>) -> SqlType {
     let all = t.args.iter();
     let mut ty = all.fold(SqlType::null(), |ty, a| common(&ty, &a.ty));
-    if ty.is_string() && ty.collation != Collation::Binary {
-        ty.collation = joint(t.args, t.collation);
+    if ty.is_string() {
+        let agreed = joint(t.args, t.collation);
+        // Constant bytes beside a column are a text.
+        if ty.collation == Collation::Binary && agreed != Collation::Binary {
+            return text_of(t.args.iter().map(|a| &a.ty), agreed);
+        }
+        ty.collation = agreed;
     }
     ty
 }
 
+/// Whether it is a date, with a time of day or without.
+fn is_dated(e: &Expr) -> bool {
+    matches!(
+        e.ty.family(),
+        Family::Date | Family::DateTime | Family::Timestamp
+    )
+}
+
+/// GREATEST and LEAST of dates beside texts and numbers: compared as dates and shown as such; `None` if one of them is no date.
+fn extreme_date<'a>(c: &Call<'_, 'a>, wanted: Ordering) -> Result<Option<Value<'a>>, Exit> {
+    let mut best: Option<DateTime> = None;
+    let mut fsp = 0;
+    for (i, e) in c.args.iter().enumerate() {
+        let date = match c.value(i)? {
+            Value::Bytes(text) => match parse_datetime(&text) {
+                Some(p) if !p.trailing => p.value,
+                _ => return Ok(None),
+            },
+            v @ Value::Time(_) => match kinds::today(&v, c.cx.session) {
+                Some(Value::DateTime(d)) => d,
+                _ => return Ok(None),
+            },
+            v => match v.to_datetime() {
+                Some(d) => d,
+                None => return Ok(None),
+            },
+        };
+        fsp = fsp.max(match e.as_constant() {
+            None if e.ty.is_string() => 6,
+            _ => temporal_fsp(e),
+        });
+        if best.is_none_or(|b| date.cmp(&b) == wanted) {
+            best = Some(date);
+        }
+    }
+    let days = |e: &Expr| e.ty.base == BaseType::Date || !is_dated(e);
+    let text = best.map(|d| match c.args.iter().all(days) {
+        true => shown(Value::Date(d.date), &SqlType::new(BaseType::Date)),
+        false => shown(Value::DateTime(d), &SqlType::datetime(fsp)),
+    });
+    Ok(text)
+}
+
 /// GREATEST and LEAST: compared as their common type.
 fn extreme<'a>(c: &Call<'_, 'a>, wanted: Ordering) -> Computed<'a> {
+    if c.expr.ty.is_string()
+        && c.args.iter().any(is_dated)
+        && let Some(v) = extreme_date(c, wanted)?
+    {
+        return Ok(v);
+    }
     let mut best: Option<Value<'a>> = None;
     for a in c.args {
         let v = c.expr.conformed(a, c.cx)?;

@@ -292,6 +292,7 @@ impl Func {
     pub const ConcatWs: Func = Func::named("CONCAT_WS");
     pub const DateDiff: Func = Func::named("DATEDIFF");
     pub const DayOfWeek: Func = Func::named("DAYOFWEEK");
+    pub const BitCount: Func = Func::named("BIT_COUNT");
     pub const DayOfYear: Func = Func::named("DAYOFYEAR");
     pub const FindInSet: Func = Func::named("FIND_IN_SET");
     pub const Floor: Func = Func::named("FLOOR");

@@ -1,12 +1,9 @@
 //! Numbers.
 
-use std::f64::consts::LN_2;
-
 use super::typing::{double, int};
 use super::{Call, Computed, Exit, Function, Null, Typing, row};
-use crate::expr::operators::out_of_range;
+use crate::expr::operators::{bits_of, out_of_range};
 use crate::types::{BaseType, SqlType};
-use crate::value::decimal::MAX_SCALE;
 use crate::value::{Value, conform};
 
 #[rustfmt::skip]
@@ -14,8 +11,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("ABS", 1..=1, absolute, abs).takes_numbers(),
     row("CEIL", 1..=1, to_whole, |c| whole(c, true)).aka(&["CEILING"]).takes_numbers(),
     row("FLOOR", 1..=1, to_whole, |c| whole(c, false)).takes_numbers(),
-    row("ROUND", 1..=2, rounded, |c| round(c, true)).takes_numbers(),
-    row("TRUNCATE", 2..=2, rounded, |c| round(c, false)).takes_numbers(),
+    row("ROUND", 1..=2, |t| rounded(t, true), |c| round(c, true)).takes_numbers(),
+    row("TRUNCATE", 2..=2, |t| rounded(t, false), |c| round(c, false)).takes_numbers(),
     row("SIGN", 1..=1, int::<2>, sign).takes_numbers(),
     row("BIT_COUNT", 1..=1, int::<10>, bit_count).takes_numbers(),
     row("POW", 2..=2, double, |c| finite(c.double(0)?.powf(c.double(1)?), c)).aka(&["POWER"]).takes_numbers(),
@@ -23,7 +20,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("EXP", 1..=1, double, |c| finite(c.double(0)?.exp(), c)).takes_numbers(),
     row("LN", 1..=1, double, |c| logarithm(c, f64::ln)).null(Null::Maybe).takes_numbers(),
     row("LOG", 1..=2, double, log).null(Null::Maybe).takes_numbers(),
-    row("LOG2", 1..=1, double, |c| logarithm(c, |x| x.ln() / LN_2)).null(Null::Maybe).takes_numbers(),
+    row("LOG2", 1..=1, double, |c| logarithm(c, f64::log2)).null(Null::Maybe).takes_numbers(),
     row("LOG10", 1..=1, double, |c| logarithm(c, f64::log10)).null(Null::Maybe).takes_numbers(),
     row("SIN", 1..=1, double, |c| finite(c.double(0)?.sin(), c)).takes_numbers(),
     row("COS", 1..=1, double, |c| finite(c.double(0)?.cos(), c)).takes_numbers(),
@@ -66,8 +63,9 @@ fn to_whole(t: &Typing<'_>) -> SqlType {
     }
 }
 
-/// Type of ROUND and TRUNCATE: as many digits as the second argument says.
-fn rounded(t: &Typing<'_>) -> SqlType {
+/// Type of ROUND and TRUNCATE: as many digits as the second argument says, but no more than the first has; what is rounded may carry into
+/// one more before the point.
+fn rounded(t: &Typing<'_>, half_up: bool) -> SqlType {
     let args = t.args;
     let digits = match args.get(1) {
         None => Some(0),
@@ -76,11 +74,13 @@ fn rounded(t: &Typing<'_>) -> SqlType {
     let ty = &args[0].ty;
     match ty.base {
         BaseType::Decimal => {
-            let scale = match digits {
-                Some(d) => d.clamp(0, i64::from(MAX_SCALE)) as u8,
-                None => ty.decimals,
-            };
-            SqlType::decimal(ty.integer_digits() + 1 + scale as u32, scale)
+            let own = ty.decimals;
+            let scale = digits.map_or(own, |d| d.clamp(0, i64::from(own)) as u8);
+            let carry = u32::from(half_up && scale < own);
+            SqlType {
+                unsigned: ty.unsigned,
+                ..SqlType::decimal(ty.integer_digits() + carry + u32::from(scale), scale)
+            }
         }
         _ => whole_or_double(ty),
     }
@@ -188,7 +188,8 @@ fn sign<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
 }
 
 fn bit_count<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
-    Ok(Value::Int(c.value(0)?.to_bits().count_ones() as i64))
+    let bits = bits_of(&c.value(0)?, &c.args[0], c.cx)?;
+    Ok(Value::Int(bits.count_ones().into()))
 }
 
 /// ROUND, or TRUNCATE if nothing is to be rounded up.

@@ -10,12 +10,12 @@ use crate::value::{DateTime, Decimal, Read, Time, Value, no_datetime};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("TIME", 1..=1, as_time, |c| Ok(Value::Time(c.time(0)?))).null(Null::Maybe),
+    row("TIME", 1..=1, as_time, |c| Ok(Value::Time(c.clock(0)?))).null(Null::Maybe),
     row("TIMEDIFF", 2..=2, as_time, timediff).null(Null::Maybe),
     row("TIMESTAMP", 1..=2, |t| SqlType::datetime(t.fsp()), timestamp).null(Null::Maybe).follows(Follows::Clock),
     row("MAKETIME", 3..=3, as_last, maketime).null(Null::Maybe),
     row("SEC_TO_TIME", 1..=1, as_last, sec_to_time).null(Null::Maybe),
-    row("TIME_TO_SEC", 1..=1, int::<10>, |c| Ok(Value::Int(c.time(0)?.micros / MICROS))).null(Null::Maybe),
+    row("TIME_TO_SEC", 1..=1, int::<10>, |c| Ok(Value::Int(c.clock(0)?.micros / MICROS))).null(Null::Maybe),
     row("ADDTIME", 2..=2, moved, |c| move_by(c, 1)).null(Null::Maybe).makes_its_own(),
     row("SUBTIME", 2..=2, moved, |c| move_by(c, -1)).null(Null::Maybe).makes_its_own(),
 ];
@@ -85,7 +85,9 @@ fn timediff<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         }
         Value::Bytes(b) => {
             let dated = || b.contains(&b'-') || is_dated(b);
-            parse_datetime(b).is_some_and(|p| p.has_time || is_date(b)) && dated()
+            let digits = b.len() > 4 && b.iter().all(u8::is_ascii_digit);
+            let date = parse_datetime(b);
+            date.is_some_and(|p| p.has_time || digits || is_date(b)) && (digits || dated())
         }
         _ => false,
     };

@@ -1,7 +1,7 @@
 //! Types of results, as they follow from the arguments.
 
-use crate::expr::Expr;
 use crate::expr::bind::collation_of;
+use crate::expr::{Expr, ExprKind};
 use crate::types::derive::text_length;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
@@ -103,6 +103,12 @@ pub(super) fn bytes_within_first(t: &Typing<'_>) -> SqlType {
 /// Fractional digits of an argument as a time; of a text, those it has if it is constant, else as many as there can be.
 pub(super) fn temporal_fsp(e: &Expr) -> u8 {
     let t = &e.ty;
+    if let ExprKind::DateAdd(args, unit, _) = &e.kind
+        && t.is_string()
+        && !unit.has_micros()
+    {
+        return temporal_fsp(&args[0]);
+    }
     if let Some(Value::Bytes(b)) = e.as_constant() {
         let point = b.iter().rposition(|c| *c == b'.');
         return point.map_or(0, |i| (b.len() - i - 1).min(6) as u8);

@@ -172,6 +172,17 @@ pub(super) fn constant_text(text: &[u8], base: BaseType) -> Option<(Value<'stati
     })
 }
 
+/// Whether a column of dates has a value for a number beside it.
+pub(super) fn fits(value: &Value<'_>) -> bool {
+    /// Above all days that are numbers without a time.
+    const MOMENTS: f64 = 1e9;
+    if !value.is_number() {
+        return true;
+    }
+    let n = value.to_f64();
+    value.to_datetime().is_some() && (n.fract() == 0.0 || n > MOMENTS)
+}
+
 pub(super) fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
     let Value::Bytes(text) = &v else {
         return Ok(v);

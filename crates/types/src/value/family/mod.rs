@@ -245,6 +245,15 @@ pub fn constant_text(text: &[u8], ty: &SqlType) -> Option<(Value<'static>, SqlTy
     }
 }
 
+/// Whether a column of dates or times has a value for a constant that it is compared with; for texts beside dates see [`beside`].
+pub fn fits(value: &Value<'_>, ty: &SqlType) -> bool {
+    match ty.base {
+        BaseType::Time => time::fits(value),
+        BaseType::Date | BaseType::DateTime | BaseType::Timestamp => datetime::fits(value),
+        _ => true,
+    }
+}
+
 /// A constant beside a column, or another value that is no constant, of this type. In a year two digits stand for four, as they
 /// do when it is stored; a text beside a date must be one: error 1525.
 pub fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {

@@ -16,6 +16,7 @@ pub(super) fn assign<'a>(
     cx: &StoreContext<'_>,
 ) -> SqlResult<Value<'a>> {
     let parsed = match &value {
+        Value::Bytes(b) if has_exponent(b) => Some(Time::default()),
         Value::Bytes(b) => {
             let p = match parse_time::read_time(b) {
                 Ok(p) => p,
@@ -67,6 +68,36 @@ pub(super) fn assign<'a>(
         cx.no_time("time", &value, column, true)?;
     }
     Ok(Value::Time(t))
+}
+
+/// Whether a text begins with a number that has an exponent: the time that is stored of it is zero, without a word.
+fn has_exponent(text: &[u8]) -> bool {
+    let s = text.trim_ascii_start();
+    let s = s.strip_prefix(b"-").unwrap_or(s);
+    let digits = s
+        .iter()
+        .take_while(|b| b.is_ascii_digit() || **b == b'.')
+        .count();
+    let Some((b'e' | b'E', power)) = s[digits..].split_first() else {
+        return false;
+    };
+    let power = match power.first() {
+        Some(b'-' | b'+') => &power[1..],
+        _ => power,
+    };
+    s[..digits].iter().any(u8::is_ascii_digit) && power.first().is_some_and(u8::is_ascii_digit)
+}
+
+/// Whether a column of times has a value for a constant beside it.
+pub(super) fn fits(value: &Value<'_>) -> bool {
+    match value {
+        Value::Bytes(b) => {
+            let whole = |p: parse_time::ParsedTime| !p.trailing && !p.clamped;
+            has_exponent(b) || parse_time::read_time(b).is_ok_and(whole)
+        }
+        number if number.is_number() => number.number_as_time().is_some_and(|p| !p.clamped),
+        _ => true,
+    }
 }
 
 /// What is stored of a number that is no time: the greatest or the least one beyond them, else zero.

@@ -295,6 +295,7 @@ impl<'e> Form<'e> {
                 let args = Box::new([node(&args[0]), node(&args[1]), node(&args[2])]);
                 Form::Between(args, *negated, *collation)
             }
+            K::InList(l) if l.is_among() => Form::ByRow,
             K::InList(l) => {
                 let constants = l.list.iter().map(|e| {
                     let v = Operand::Same(constant(e, cx)?).shown(e);

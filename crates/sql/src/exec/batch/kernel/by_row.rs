@@ -99,7 +99,13 @@ fn each<'b>(
 pub(super) fn values<'b>(e: &Expr, f: &Frame<'_, 'b>, rows: Rows<'_>) -> SqlResult<Vector<'b>> {
     let mut all = Vec::with_capacity(rows.len());
     each(e, f, rows, |cx| {
-        all.push(e.eval(cx)?.into_owned());
+        all.push(match e.eval(cx)? {
+            // Of one scale they are one vector.
+            Value::Decimal(d) if d.scale() < e.ty.decimals => {
+                Value::Decimal(d.round(e.ty.decimals))
+            }
+            v => v.into_owned(),
+        });
         Ok(())
     })?;
     Ok(typed(all))
