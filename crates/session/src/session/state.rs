@@ -180,7 +180,6 @@ impl Session {
             last_insert_id: 0.into(),
             row_count: 0.into(),
             found_rows: 0.into(),
-            rows_sent: 0.into(),
             rows_examined: 0.into(),
             effort: Default::default(),
             user_vars: HashMap::new().into(),

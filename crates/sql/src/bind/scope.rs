@@ -16,7 +16,7 @@ use super::window::Windows;
 use crate::env::{SessionEnv, is_system_schema};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::coercion::{hold_of, made_of, united};
-use crate::expr::bind::{as_number, unknown_column};
+use crate::expr::bind::{as_number, member, unknown_column};
 use crate::expr::param::{is_text, param_type};
 use crate::expr::{
     AggregateKind, AggregateSpec, Coercibility, Expr, ExprKind, Scope, SubqueryKind, WindowFunction,
@@ -25,7 +25,7 @@ use crate::fulltext::Mode;
 use crate::logical::{
     Arena, Ask, Block, Columns, DerivedId, Query, Search, Subquery, Table, TableId,
 };
-use crate::logical::{Notes, PlanTable};
+use crate::logical::{Body, Notes, PlanTable};
 use crate::parse::ast;
 use crate::types::derive::string_collation;
 use crate::types::{BaseType, Collation, Index, Schema, SqlType};
@@ -571,7 +571,7 @@ impl Scope for Binder<'_, '_> {
         let bound = self.query(query);
         self.exists = false;
         self.frames.truncate(depth);
-        let (query, heads) = bound?;
+        let (mut query, mut heads) = bound?;
         self.frame().clause = clause;
         let exists = matches!(kind, SubqueryKind::Exists { .. });
         let wanted = match &kind {
@@ -605,7 +605,15 @@ impl Scope for Binder<'_, '_> {
             }
             SubqueryKind::Exists { negated } => (Ask::Exists { negated }, Vec::new()),
             SubqueryKind::In { value, negated } => {
-                let value = beside(value);
+                let mut value = beside(value);
+                if let Body::Block(block) = &mut query.body
+                    && let [inner] = &mut block.select[..]
+                    && !block.distinct
+                {
+                    member(&mut value, inner, self)?;
+                    query.types[0] = inner.ty.clone();
+                    heads[0].meta.ty = inner.ty.clone();
+                }
                 let collation = collation_of(&value, &heads[0]);
                 (Ask::In { negated, collation }, vec![value])
             }

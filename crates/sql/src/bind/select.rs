@@ -8,7 +8,7 @@ use super::scope::{Aliases, Binder, ROW_ID};
 use super::window::Windows;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::coercion::hold_of;
-use crate::expr::bind::{as_read, by_value};
+use crate::expr::bind::{as_read, by_value, name_cast};
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Group, Limit, OrderKey, Query, TableKind, Tree};
 use crate::parse::ast;
@@ -309,6 +309,7 @@ impl<'p> Binder<'p, '_> {
                 Some(alias) => alias.as_str().to_string(),
                 None => self.heading(e, source),
             };
+            name_cast(&mut bound, || name.clone());
             if alias.is_some() {
                 self.frame().names.push((name.clone(), bound.clone()));
             }

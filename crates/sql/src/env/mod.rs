@@ -88,8 +88,6 @@ pub struct SessionEnv {
     pub row_count: Cell<i64>,
     /// FOUND_ROWS().
     pub found_rows: Cell<u64>,
-    /// Rows that the current statement has sent.
-    pub rows_sent: Cell<u64>,
     /// Rows that the current statement has read from tables.
     pub rows_examined: Cell<u64>,
     /// What the current statement did besides reading rows.
@@ -209,7 +207,6 @@ impl SessionEnv {
             last_insert_id: Cell::default(),
             row_count: Cell::default(),
             found_rows: Cell::default(),
-            rows_sent: Cell::default(),
             rows_examined: Cell::default(),
             effort: Effort::default(),
             user_vars: RefCell::default(),
@@ -362,7 +359,6 @@ pub(crate) mod tests {
             last_insert_id: Cell::new(42),
             row_count: Cell::new(3),
             found_rows: Cell::new(4),
-            rows_sent: Cell::new(0),
             rows_examined: Cell::new(0),
             effort: Effort::default(),
             user_vars: RefCell::default(),

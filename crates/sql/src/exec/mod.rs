@@ -80,7 +80,7 @@ use crate::result::{ColumnMeta, ResultSink};
 use crate::store_error::store_error;
 use crate::types::BaseType;
 use crate::value::family::fits;
-use crate::value::{Value, printable};
+use crate::value::{Value, printable, truncated};
 use millpond_store::{Engine, Owner, Txn};
 use smallvec::SmallVec;
 use state::{Flow, State};
@@ -222,8 +222,19 @@ fn tell_moments(plan: &Plan, st: &State<'_>) -> SqlResult<()> {
     let _strict = st.env.write_strictly(ignore);
     for (e, ty, column) in plan.moments() {
         let v = e.eval(&st.context(&[]))?;
+        let date = matches!(
+            ty.base,
+            BaseType::Date | BaseType::DateTime | BaseType::Timestamp
+        );
+        if let (Value::Bytes(text), true) = (&v, date) {
+            st.env.warn_of_delimiter(text, 1);
+        }
         if !fits(&v, ty) {
             let kind = match ty.base {
+                BaseType::Decimal => {
+                    truncated(st.env, "DECIMAL", &v)?;
+                    continue;
+                }
                 BaseType::Time => "time",
                 BaseType::Date => "date",
                 _ => "datetime",

@@ -140,7 +140,18 @@ impl Expr {
                 };
                 return cast(v, &self.ty, cx.session);
             }
-            K::Collate(a) | K::Named(a, _) => return a.eval(cx),
+            K::Named(a, name) => {
+                let K::Cast(number) = &a.kind else {
+                    return a.eval(cx);
+                };
+                let v = number.eval(cx)?;
+                let names = &cx.session.cast_name;
+                let around = names.replace(Some(name.clone()));
+                let number = cast(v, &a.ty, cx.session);
+                names.replace(around);
+                return number;
+            }
+            K::Collate(a) => return a.eval(cx),
             K::Moment(a) => match a.eval(cx)? {
                 Value::Bytes(text) => kinds::moment(&text),
                 v => v,

@@ -88,13 +88,20 @@ fn named_date(
     cx: &EvalContext<'_>,
 ) -> SqlResult<Value<'static>> {
     let parsed = parse_time::parse_datetime(text);
+    if parsed.is_some() {
+        let env = cx.session;
+        env.warn_of_delimiter(text, env.rows_sent.get() + 1);
+    }
     if parsed.is_none_or(|p| p.trailing) {
         let kind = match read {
             Read::Date => "date",
             Read::DateTime => "datetime",
         };
         let (shown, row) = (printable(text), cx.session.rows_sent.get() + 1);
-        let m = format!("Incorrect {kind} value: '{shown}' for column '{name}' at row {row}");
+        let m = match name {
+            "" => format!("Truncated incorrect {kind} value: '{shown}'"),
+            _ => format!("Incorrect {kind} value: '{shown}' for column '{name}' at row {row}"),
+        };
         cx.session.complain(1292, m)?;
     }
     Ok(Value::DateTime(parsed.map(|p| p.value).unwrap_or_default()))
@@ -116,6 +123,10 @@ pub fn listed(
         return Ok(None);
     }
     let parsed = parse_time::parse_datetime(text);
+    if parsed.is_some() {
+        let env = cx.session;
+        env.warn_of_delimiter(text, env.rows_sent.get() + 1);
+    }
     if parsed.is_none_or(|p| p.trailing) {
         let kind = match list.value.ty.base {
             BaseType::Date => "date",
@@ -152,6 +163,10 @@ fn date_between(v: &Value<'_>, by: &[Expr; 3], cx: &EvalContext<'_>) -> SqlResul
         return date(v, by.iter().find(temporal), cx);
     };
     let parsed = parse_time::parse_datetime(text);
+    if parsed.is_some() {
+        let env = cx.session;
+        env.warn_of_delimiter(text, env.rows_sent.get() + 1);
+    }
     if parsed.is_none_or(|p| p.trailing) {
         let kind = match base {
             BaseType::Date => "date",

@@ -211,6 +211,10 @@ impl Among {
             }
             _ => {
                 let p = parse_datetime(text);
+                if p.is_some() && !self.once {
+                    let env = cx.session;
+                    env.warn_of_delimiter(text, env.rows_sent.get() + 1);
+                }
                 let date = p.map(|p| p.value).unwrap_or_default();
                 (Value::DateTime(date), p.is_some_and(|p| !p.trailing))
             }

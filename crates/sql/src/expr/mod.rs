@@ -170,7 +170,8 @@ pub enum ExprKind {
     Collate(Box<Expr>),
     /// A CHAR column with blanks to its full length (PAD_CHAR_TO_FULL_LENGTH).
     Padded(Box<Expr>),
-    /// A date in NULLIF() or CASE, and what it is called where a text beside it is none.
+    /// A date in NULLIF() or CASE, and what it is called where a text beside it is none; a CAST to DECIMAL, and what it is called where it
+    /// is out of range.
     Named(Box<Expr>, Arc<str>),
     /// The number that a text made of a date or time is: that of the date or time.
     Moment(Box<Expr>),

@@ -55,6 +55,11 @@ pub fn read_time(value: &Value<'_>, session: &ConversionEnv) -> SqlResult<Option
     if parsed.is_none_or(|p| p.trailing || p.clamped) {
         truncated(session, "time", value)?;
     }
+    if let (Value::Bytes(text), Some(p)) = (value, &parsed)
+        && p.dated
+    {
+        session.warn_of_delimiter(text, session.rows_sent.get() + 1);
+    }
     Ok(parsed.map(|p| p.value))
 }
 
@@ -82,6 +87,9 @@ pub fn read_datetime(
     };
     let zeros = session.sql_mode.get().no_zero_date;
     let parsed = parse_time::parse_datetime(text).filter(|p| !(zeros && p.value.date.is_zero()));
+    if parsed.is_some() {
+        session.warn_of_delimiter(text, session.rows_sent.get() + 1);
+    }
     match parsed {
         None => no_datetime(value, read, session)?,
         Some(p) if p.trailing => {

@@ -1,9 +1,11 @@
 //! What conversion asks of its surroundings: sql_mode, the statement's clock and zone, and where warnings go.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 
+use super::parse_time::odd_delimiter;
 use super::time::truncate_micros;
-use super::{DateTime, Zone};
+use super::{DateTime, Zone, printable};
 use crate::error::{ConditionItems, SqlError, SqlResult, SqlState, state_of};
 use crate::types::derive::DIV_INCREMENT;
 
@@ -103,6 +105,10 @@ pub struct ConversionEnv {
     pub div_increment: Cell<u8>,
     /// Whether the current statement writes in strict mode: what its expressions would warn of is an error then.
     pub strict_write: Cell<bool>,
+    /// Rows that the current statement has sent.
+    pub rows_sent: Cell<u64>,
+    /// What a number is called that is cast to DECIMAL, if it has a name.
+    pub cast_name: RefCell<Option<Arc<str>>>,
     /// Warnings of the current statement.
     pub diagnostics: RefCell<Vec<Diagnostic>>,
 }
@@ -115,6 +121,8 @@ impl Default for ConversionEnv {
             sql_mode: Cell::new(SqlMode::DEFAULT),
             div_increment: Cell::new(DIV_INCREMENT),
             strict_write: Cell::default(),
+            rows_sent: Cell::default(),
+            cast_name: RefCell::default(),
             diagnostics: RefCell::default(),
         }
     }
@@ -154,6 +162,25 @@ impl SqlMode {
 }
 
 impl ConversionEnv {
+    /// Warns of a delimiter in the text of a date that is not the standard's, in the row of that number.
+    pub fn warn_of_delimiter(&self, text: &[u8], row: u64) {
+        let Some((found, at, wanted)) = odd_delimiter(text) else {
+            return;
+        };
+        let text = printable(text);
+        let place =
+            format!("Delimiter '{found}' in position {at} in datetime value '{text}' at row {row}");
+        match wanted {
+            Some(wanted) => {
+                let m = format!("{place} is deprecated. Prefer the standard '{wanted}'.");
+                self.warn(4095, m);
+            }
+            None => self.warn(
+                4096,
+                format!("{place} is superfluous and is deprecated. Please remove."),
+            ),
+        }
+    }
     /// Records a warning.
     pub fn warn(&self, code: u16, message: impl Into<String>) {
         self.diagnose(Level::Warning, code, message.into());

@@ -73,6 +73,37 @@ pub fn is_beyond_month(text: &[u8]) -> bool {
     read_datetime(text).is_some_and(|p| !valid(p.value.date))
 }
 
+/// Something in a text that is a date, for which there is a standard: which character, its position, and what there should be; `None`
+/// instead if it should not be there at all.
+pub fn odd_delimiter(text: &[u8]) -> Option<(char, usize, Option<char>)> {
+    const WANTED: [&[u8]; 6] = [b"-", b"-", b" T", b":", b":", b"."];
+    let start = text.iter().take_while(|b| b.is_ascii_whitespace()).count();
+    let s = &text[start..];
+    let run = s.iter().take_while(|b| b.is_ascii_digit()).count();
+    if run == 0 || run > 4 || run == s.len() {
+        return None;
+    }
+    let mut at = run;
+    for wanted in WANTED {
+        let found = *s.get(at)?;
+        if !wanted.contains(&found) {
+            let odd = is_delimiter(found) && s.get(at + 1).is_some_and(u8::is_ascii_digit);
+            return odd.then(|| (found as char, start + at, Some(wanted[0] as char)));
+        }
+        at += 1;
+        if wanted == b" T" && s.get(at) == Some(&b' ') {
+            let more = s[at..].iter().any(u8::is_ascii_digit);
+            return more.then_some((' ', start + at, None));
+        }
+        let digits = s[at..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if digits == 0 {
+            return None;
+        }
+        at += digits;
+    }
+    None
+}
+
 fn read_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     let s = text.trim_ascii();
     let run = s.iter().take_while(|b| b.is_ascii_digit()).count();

@@ -7,7 +7,7 @@ use millpond_syntax::ast;
 use parking_lot::Mutex;
 
 use super::comparisons::{
-    as_double, as_number, characters, equal_within, name_date, sides_of_nullif,
+    as_double, as_number, characters, equal_within, name_cast, name_date, sides_of_nullif,
 };
 use super::json;
 use super::operators::{arithmetic, branch};
@@ -239,6 +239,32 @@ fn get_format(of: ast::FormatOf, which: &ast::Expr, scope: &mut dyn Scope) -> Sq
     Ok(function(Func::GetFormat, vec![kind, which], scope))
 }
 
+/// Functions that are words of the language: their arguments have no names.
+const GRAMMATICAL: [&str; 22] = [
+    "ASCII",
+    "CHARSET",
+    "COALESCE",
+    "COLLATION",
+    "DATE",
+    "DAY",
+    "FORMAT",
+    "HOUR",
+    "IF",
+    "INSERT",
+    "LEFT",
+    "MICROSECOND",
+    "MINUTE",
+    "MOD",
+    "MONTH",
+    "QUARTER",
+    "REPEAT",
+    "REPLACE",
+    "REVERSE",
+    "RIGHT",
+    "TRUNCATE",
+    "YEAR",
+];
+
 /// A function whose arguments are a list.
 pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
     if let Some(database) = &c.database {
@@ -254,6 +280,11 @@ pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
         true => json::bind_args(&c.args, scope)?,
         false => bind_args(&c.args, scope)?,
     };
+    if !GRAMMATICAL.contains(&name.as_str()) {
+        for (e, written) in args.iter_mut().zip(c.args.iter()) {
+            name_cast(e, || scope.source(&written));
+        }
+    }
     if !c.arg_names.is_empty() {
         // Names are for loadable functions, of which there are none.
         let name = c.name.as_str();
@@ -292,8 +323,8 @@ fn nullif(mut args: Vec<Expr>, written: &ast::ExprList, scope: &mut dyn Scope) -
     sides_of_nullif(&mut compared, &mut b, scope)?;
     let mut texts = written.iter();
     if let (Some(first), Some(second)) = (texts.next(), texts.next()) {
-        name_date(&mut compared, &b, &first, scope);
-        name_date(&mut b, &compared, &second, scope);
+        name_date(&mut compared, &b, || scope.source(&first));
+        name_date(&mut b, &compared, || scope.source(&second));
     }
     // A constant beside bytes is bytes.
     let bytes = !a.ty.has_bytes() && a.ty.is_string() && b.ty.has_bytes() && {

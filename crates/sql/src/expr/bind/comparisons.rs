@@ -15,7 +15,8 @@ use crate::expr::like;
 use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp, SUBQUERY};
 use crate::types::{BaseType, Beside, Collation, Family as F, NOT_FIXED, SqlType};
 use crate::value::family::{beside as read_beside, beside_float, constant_text, fits};
-use crate::value::{Decimal, Value};
+use crate::value::parse_time::odd_delimiter;
+use crate::value::{Decimal, Value, double_of_text};
 
 /// Makes two sides of a comparison comparable: a placeholder gets the other's type, a constant is read as the other's kind once and
 /// not per row, an ENUM against a number is its position.
@@ -227,8 +228,16 @@ fn is_date(ty: &SqlType) -> bool {
     matches!(ty.family(), F::Date | F::DateTime | F::Timestamp)
 }
 
+/// Whether it is the text of a date with other delimiters than the standard's.
+fn is_odd(v: &Value<'_>) -> bool {
+    matches!(v, Value::Bytes(text) if odd_delimiter(text).is_some())
+}
+
 /// Notes a constant beside a column of dates or times which that has no value for: each execution tells it.
-fn note_moment(e: &Expr, column: &Expr, scope: &mut dyn Scope) {
+fn note_moment(e: &mut Expr, column: &Expr, scope: &mut dyn Scope) {
+    if column.ty.base == BaseType::Decimal {
+        return note_decimal(e, column, scope);
+    }
     let ExprKind::Column { label, .. } = &column.kind else {
         return;
     };
@@ -237,7 +246,7 @@ fn note_moment(e: &Expr, column: &Expr, scope: &mut dyn Scope) {
     }
     let fits = match &e.kind {
         ExprKind::Param(_) => false,
-        ExprKind::Literal(v) => fits(v, &column.ty),
+        ExprKind::Literal(v) => fits(v, &column.ty) && !(is_date(&column.ty) && is_odd(v)),
         _ => known_text(e, scope).is_none_or(|v| fits(&v, &column.ty)),
     };
     if !fits {
@@ -246,18 +255,79 @@ fn note_moment(e: &Expr, column: &Expr, scope: &mut dyn Scope) {
     }
 }
 
+/// A constant text beside what is a DECIMAL is one too; what is none is told once.
+fn note_decimal(e: &mut Expr, decimal: &Expr, scope: &mut dyn Scope) {
+    if decimal.is_const() || !e.ty.is_string() || e.ty.is_enumerated() {
+        return;
+    }
+    let text = match &e.kind {
+        ExprKind::Literal(Value::Bytes(text)) => text.to_vec(),
+        _ => match known_text(e, scope) {
+            Some(Value::Bytes(text)) => text.into_owned(),
+            _ => return,
+        },
+    };
+    let v = Value::Decimal(Decimal::parse_prefix(&text).value);
+    let ty = type_of(&v, Collation::Binary);
+    let written = std::mem::replace(e, Expr::literal(v, ty));
+    if !fits(&Value::Bytes(text.into()), &decimal.ty) {
+        scope.moment(written, decimal.ty.clone(), "".into());
+    }
+}
+
+/// The sides of IN (subquery): of a text beside numbers the number, told where it is none; constants beside dates and times as in
+/// other comparisons.
+pub(crate) fn member(value: &mut Expr, inner: &mut Expr, scope: &mut dyn Scope) -> SqlResult<()> {
+    let text = |e: &Expr| e.ty.is_string() && !e.ty.is_enumerated() && !is_param(e);
+    let number = |e: &Expr| match &e.kind {
+        ExprKind::Literal(Value::Bytes(text)) => double_of_text(text).1,
+        _ => false,
+    };
+    note_moment(value, inner, scope);
+    note_moment(inner, value, scope);
+    if text(value) && is_date(&inner.ty) {
+        constant_beside(value, inner, scope)?;
+    } else if text(inner) && is_date(&value.ty) {
+        let mut constant = inner.clone();
+        constant_beside(&mut constant, value, scope)?;
+    }
+    let (beside_value, beside_inner) = (inner.ty.clone(), value.ty.clone());
+    for (e, other) in [(value, beside_value), (inner, beside_inner)] {
+        if text(e) && other.is_numeric() && !number(e) {
+            as_number(e);
+            as_double(e);
+            if e.ty.is_string() {
+                cast_plainly(e, SqlType::double());
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Gives a date the name that it has in the text where it is compared with texts.
-pub(super) fn name_date(date: &mut Expr, text: &Expr, written: &ast::Expr, scope: &dyn Scope) {
+/// What is no column has the name `other`.
+pub(super) fn name_date(date: &mut Expr, text: &Expr, other: impl Fn() -> String) {
     if !is_date(&date.ty) || !text.ty.is_string() || is_param(date) {
         return;
     }
     let name = match &date.kind {
         ExprKind::Column { label, .. } => label.rsplit('.').next().unwrap_or_default().into(),
-        _ => scope.source(written).into(),
+        _ => other().into(),
     };
     let own = std::mem::replace(date, Expr::null());
     let (ty, nullable) = (own.ty.clone(), own.nullable);
     *date = Expr::new(ExprKind::Named(Box::new(own), name), ty, nullable);
+}
+
+/// Gives a number that is cast to DECIMAL a name.
+pub(crate) fn name_cast(e: &mut Expr, name: impl Fn() -> String) {
+    if !matches!(e.kind, ExprKind::Cast(_)) || e.ty.base != BaseType::Decimal {
+        return;
+    }
+    let own = std::mem::replace(e, Expr::null());
+    let (ty, nullable) = (own.ty.clone(), own.nullable);
+    let kind = ExprKind::Named(Box::new(own), name().into());
+    *e = Expr::new(kind, ty, nullable);
 }
 
 /// The same of a time, which needs none.
@@ -377,8 +447,8 @@ pub(super) fn compare_constants(
     fit_params(&[&a, &b], scope);
     settle(&mut a, &b, scope);
     settle(&mut b, &a, scope);
-    note_moment(&a, &b, scope);
-    note_moment(&b, &a, scope);
+    note_moment(&mut a, &b, scope);
+    note_moment(&mut b, &a, scope);
     harmonise(&mut a, &mut b);
     constant_beside(&mut a, &b, scope)?;
     constant_beside(&mut b, &a, scope)?;
@@ -408,7 +478,9 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
     let [v, low, high] = &mut args;
     for bound in [&mut *low, &mut *high] {
         settle(bound, v, scope);
-        note_moment(bound, v, scope);
+        if v.ty.is_temporal() {
+            note_moment(bound, v, scope);
+        }
         harmonise(v, bound);
         constants_beside(bound, v, scope)?;
         constants_beside(v, bound, scope)?;

@@ -30,7 +30,7 @@ pub(crate) use call::shift;
 pub(crate) use cast::as_own_text;
 use coercion::agree;
 pub(super) use coercion::collation_of;
-pub(crate) use comparisons::{as_number, assigned_bits, compare};
+pub(crate) use comparisons::{as_number, assigned_bits, compare, member, name_cast};
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
 pub use condition::is_condition;
 pub(crate) use literal::{bytes_of_bits, introduced_text, odbc_text, read_in};

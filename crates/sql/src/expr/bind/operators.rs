@@ -297,10 +297,8 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
             Some(o) => {
                 let mut o = json::operand_of_case(o.clone(), &when, scope);
                 sent::beside_bytes([&mut o, &mut when], scope);
-                if let Some(written) = &c.operand {
-                    name_date(&mut o, &when, written, scope);
-                    name_time(&mut o, &when);
-                }
+                name_date(&mut o, &when, String::new);
+                name_time(&mut o, &when);
                 // Beside a text it is one.
                 if o.ty.is_string() && when.ty.is_temporal() && !is_param(&o) {
                     let ty = SqlType::varchar(derive::text_length(&when.ty), o.ty.collation);

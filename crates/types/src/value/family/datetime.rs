@@ -26,6 +26,9 @@ pub(super) fn assign<'a>(
         Value::Bytes(b) => {
             let p = parse_time::parse_datetime(b);
             trailing = p.is_some_and(|p| p.trailing);
+            if p.is_some() {
+                cx.session.warn_of_delimiter(b, cx.row);
+            }
             p.map(|p| p.value)
         }
         Value::Time(t) => {
@@ -39,6 +42,14 @@ pub(super) fn assign<'a>(
     } else {
         Value::DateTime(DateTime::default())
     };
+    // What is less than a second is none, and nothing is said of it.
+    if ty.base != BaseType::Date
+        && value.is_number()
+        && !cx.session.sql_mode.get().no_zero_date
+        && (0.0..1.0).contains(&value.to_f64())
+    {
+        return Ok(zero);
+    }
     let known = |d: &DateTime| d.date.is_zero() || d.date.has_zero() || d.date.exists();
     let allowed = parsed.filter(|d| known(d) && date_allowed(d.date, cx.session));
     let Some(d) = allowed else {
@@ -176,6 +187,9 @@ pub(super) fn constant_text(text: &[u8], base: BaseType) -> Option<(Value<'stati
 pub(super) fn fits(value: &Value<'_>) -> bool {
     /// Above all days that are numbers without a time.
     const MOMENTS: f64 = 1e9;
+    if let Value::Bytes(text) = value {
+        return parse_time::parse_datetime(text).is_none_or(|p| !p.trailing);
+    }
     if !value.is_number() {
         return true;
     }

@@ -72,7 +72,10 @@ pub(super) fn cast<'a>(
     let d = value.to_decimal().round(ty.decimals);
     let max = Decimal::max(ty.length, ty.decimals);
     if d.abs() > max {
-        session.complain(1264, "Out of range value for column 'CAST' at row 1")?;
+        let name = session.cast_name.borrow().clone();
+        let name = name.as_deref().unwrap_or("(null)");
+        let m = format!("Out of range value for column '{name}' at row 1");
+        session.complain(1264, m)?;
         return Ok(Value::Decimal(if d.is_negative() {
             max.negated()
         } else {
@@ -80,6 +83,13 @@ pub(super) fn cast<'a>(
         }));
     }
     Ok(Value::Decimal(d))
+}
+
+/// Whether a constant text is a number, and nothing but one.
+pub(super) fn fits(value: &Value<'_>) -> bool {
+    let Value::Bytes(b) = value else { return true };
+    let p = Decimal::parse_prefix(b);
+    p.used > 0 && b[p.used..].trim_ascii().is_empty()
 }
 
 /// A decimal may have more digits than its type: a quotient has.

@@ -42,6 +42,8 @@ pub(super) fn assign<'a>(
             }
         },
         Value::Date(d) => (d.year as i128, false),
+        // A time is one of today.
+        Value::Time(_) => (cx.session.local_now().date.year as i128, false),
         Value::DateTime(d) => (d.date.year as i128, false),
         other => (other.to_i64() as i128, false),
     };
