@@ -37,6 +37,8 @@ enum Command {
 
 #[derive(Subcommand)]
 enum Experiment {
+    /// All five articles in ten minutes: what each published beside what is measured here, on one page
+    All(millpond_lab::all::Args),
     /// Create many tables, insert a row into each, read each, drop each
     ManyTables(millpond_lab::many_tables::Args),
     /// Create and drop empty tables with the buffer pool filled more and more
@@ -58,6 +60,7 @@ enum Experiment {
 impl Experiment {
     fn run(&self) -> millpond_lab::Result<()> {
         match self {
+            Experiment::All(args) => millpond_lab::all::run(args),
             Experiment::ManyTables(args) => millpond_lab::many_tables::run(args),
             Experiment::DropThroughput(args) => millpond_lab::drop_throughput::run(args),
             Experiment::DropStall(args) => millpond_lab::drop_stall::run(args),

@@ -288,6 +288,7 @@ fn reports_are_looked_after_before_a_run_and_kept_from_failed_ones() {
         "rebuild",
         "alter",
         "many-tables",
+        "all",
     ] {
         // Known before anybody is asked for anything.
         let args = [&[experiment][..], &target].concat();
@@ -303,6 +304,7 @@ fn reports_are_looked_after_before_a_run_and_kept_from_failed_ones() {
         "rebuild",
         "alter",
         "many-tables",
+        "all",
     ] {
         let args = [&[experiment][..], &target].concat();
         assert!(lab(&args, &earlier).contains("--force"), "{experiment}");

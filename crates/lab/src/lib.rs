@@ -21,11 +21,13 @@
 //! | [`alter`] | what each kind of ALTER TABLE costs, and what writers feel |
 //! | [`qps`] | queries per second from a slow log |
 //! | [`compare`] | two runs of `drop_stall` beside each other |
+//! | [`all`] | the articles' experiments in small sizes, on one page with what was published |
 //!
 //! Every experiment says which durability its figures were measured with, shows progress while it runs, and leaves a valid
 //! report of what it did if it is interrupted.
 
 pub mod algorithm;
+pub mod all;
 pub mod alter;
 pub mod bulk;
 pub mod compare;

@@ -277,6 +277,7 @@ impl Results {
             "rounds": self.plan.rounds,
             "threads": self.plan.threads,
             "conditions": self.conditions.json(),
+            "subjects": self.subjects.iter().map(crate::frame::Subject::json).collect::<Vec<_>>(),
             "cells": cells,
         })
     }

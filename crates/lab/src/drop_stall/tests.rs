@@ -26,6 +26,7 @@ fn windows_fit_the_time() {
             cells: Vec::new(),
             extra: Extra::default(),
             notes: Vec::new(),
+            part: false,
         };
         results.limits(subjects)
     };

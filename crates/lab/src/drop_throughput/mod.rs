@@ -13,13 +13,14 @@ use crate::frame::{
 use crate::report::Report;
 
 /// GB that the article's pool held, and seconds for 1,000 drops with MySQL 5.1.56, Percona Server 5.1.56 and MySQL 5.6.2.
-const ARTICLE: [(f64, [f64; 3]); 3] = [
+pub(crate) const ARTICLE: [(f64, [f64; 3]); 3] = [
     (21.0, [310.0, 95.0, 234.0]),
     (52.0, [776.0, 210.0, 548.0]),
     (104.0, [1635.0, 466.0, 1210.0]),
 ];
 /// The servers of its columns.
-const ARTICLE_SERVERS: [&str; 3] = ["MySQL 5.1.56", "Percona Server 5.1.56", "MySQL 5.6.2"];
+pub(crate) const ARTICLE_SERVERS: [&str; 3] =
+    ["MySQL 5.1.56", "Percona Server 5.1.56", "MySQL 5.6.2"];
 
 /// What to run, and where.
 #[derive(clap::Args, Clone, Debug)]

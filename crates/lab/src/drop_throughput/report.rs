@@ -296,6 +296,7 @@ impl Results {
         json!({
             "tables": self.plan.tables,
             "conditions": self.conditions.json(),
+            "subjects": self.subjects.iter().map(crate::frame::Subject::json).collect::<Vec<_>>(),
             "cells": cells,
             "lines": lines,
             "skipped": self.notes,

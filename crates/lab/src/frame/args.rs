@@ -68,6 +68,14 @@ impl Spec {
         }
     }
 
+    /// Where it is, for people: no password in it.
+    pub fn shown(&self) -> String {
+        match self {
+            Spec::Embedded => "the embedded engine".into(),
+            Spec::Url(url) => MysqlServer::place(url),
+        }
+    }
+
     /// Opens it; the options are the embedded engine's.
     pub fn open(&self, dir: &Path, options: &EmbeddedOptions) -> Result<Box<dyn Target>> {
         Ok(match self {

@@ -4,6 +4,7 @@ use super::{Chosen, Conditions, Progress, ReportArgs, Spec, Stop, Subject, Targe
 use super::{conclude, shortfall};
 use crate::Result;
 use crate::report::Report;
+use std::cell::RefCell;
 
 /// An experiment, as the command line asks for it.
 pub(crate) trait Experiment: Sized {
@@ -31,6 +32,9 @@ pub(crate) trait Experiment: Sized {
 
     /// Keeps what there is, for a run that ends before it can.
     fn keep(&self, results: &ResultsOf<Self>) -> Result<()> {
+        if results.part {
+            return Ok(());
+        }
         let unfinished = Self::report(results, Some("It is still running.".into()));
         self.files().keep(&unfinished)
     }
@@ -44,19 +48,44 @@ pub(crate) struct Places<'a> {
     pub several: bool,
     pub progress: &'a Progress,
     pub stop: &'a Stop,
+    /// Targets that the time was too short for.
+    pub short: &'a RefCell<Vec<String>>,
 }
 
 impl<'a> Places<'a> {
-    /// One target after the other, until one fails.
-    pub fn each(self, measure: impl FnMut(Place<'a>) -> Result<()>) -> Result<()> {
-        let place = |spec| Place {
-            spec,
-            several: self.several,
-            progress: self.progress,
-            stop: self.stop,
-        };
-        let specs = self.specs.iter().take_while(|_| !self.stop.is_set());
-        specs.map(place).try_for_each(measure)
+    /// One target after the other; each gets the same part of the time, if there is a limit. One that is lost is named, and the
+    /// rest goes on.
+    pub fn each(self, mut measure: impl FnMut(Place<'_>) -> Result<()>) -> Result<()> {
+        let mut lost = Vec::new();
+        for (number, spec) in self.specs.iter().enumerate() {
+            if self.stop.is_set() {
+                break;
+            }
+            let stop = self.stop.shared_by(self.specs.len() - number);
+            let place = Place {
+                spec,
+                several: self.several,
+                progress: self.progress,
+                stop: &stop,
+            };
+            let done = measure(place);
+            if stop.was_short() {
+                self.short.borrow_mut().push(spec.shown());
+            }
+            match done {
+                Ok(()) => {}
+                Err(e) if self.specs.len() == 1 => return Err(e),
+                Err(e) => {
+                    let why = format!("{} is lost: {e}", spec.shown());
+                    self.progress.say(&why);
+                    lost.push(why);
+                }
+            }
+        }
+        match lost.is_empty() {
+            true => Ok(()),
+            false => Err(lost.join("; ").into()),
+        }
     }
 }
 
@@ -79,6 +108,8 @@ pub(crate) struct Results<P, C, X = ()> {
     pub extra: X,
     /// What was left out or is not as it should be, and why.
     pub notes: Vec<String>,
+    /// Of a larger experiment, which writes the report.
+    pub part: bool,
 }
 
 /// An experiment's results.
@@ -100,9 +131,40 @@ pub(crate) fn run<E: Experiment>(experiment: &E) -> Result<()> {
     conclude(experiment.files(), &report, any)
 }
 
+/// What came of an experiment.
+pub(crate) struct Part {
+    pub report: Report,
+    /// Whether there is anything in the report.
+    pub measured: bool,
+    /// What went wrong; that it was stopped or its time was over is nothing wrong.
+    pub failed: Option<String>,
+}
+
 /// Its report, and whether there is anything in it.
 fn measure<E: Experiment>(experiment: &E, stop: &Stop) -> Result<(Report, bool)> {
     let chosen = experiment.targets().chosen()?;
+    let progress = Progress::new(experiment.units(&experiment.plan(), &chosen));
+    let part = measure_on(experiment, &chosen, (&progress, stop), false);
+    progress.end();
+    part.map(|p| (p.report, p.measured))
+}
+
+/// Measures for something larger, on targets that are known to be there.
+pub(crate) fn measure_part<E: Experiment>(
+    experiment: &E,
+    chosen: &Chosen,
+    progress: &Progress,
+    stop: &Stop,
+) -> Result<Part> {
+    measure_on(experiment, chosen, (progress, stop), true)
+}
+
+fn measure_on<E: Experiment>(
+    experiment: &E,
+    chosen: &Chosen,
+    (progress, stop): (&Progress, &Stop),
+    part: bool,
+) -> Result<Part> {
     let mut results = Results {
         plan: experiment.plan(),
         conditions: Conditions::gather(&experiment.targets().dir)?,
@@ -110,21 +172,32 @@ fn measure<E: Experiment>(experiment: &E, stop: &Stop) -> Result<(Report, bool)>
         cells: Vec::new(),
         extra: E::Extra::default(),
         notes: Vec::new(),
+        part,
     };
-    let progress = Progress::new(experiment.units(&results.plan, &chosen));
+    let short = RefCell::default();
     let on = Places {
         specs: &chosen.specs,
         several: chosen.several,
-        progress: &progress,
+        progress,
         stop,
+        short: &short,
     };
     let ended = match stop.is_set() {
         true => Ok(()),
         false => experiment.measure(on, &mut results),
     };
-    progress.end();
-    let report = E::report(&results, shortfall(&ended, stop));
-    Ok((report, !results.cells.is_empty()))
+    let incomplete = shortfall(&ended, stop).or_else(|| too_short_for(&short.into_inner()));
+    Ok(Part {
+        report: E::report(&results, incomplete),
+        measured: !results.cells.is_empty(),
+        failed: ended.err().map(|e| e.to_string()),
+    })
+}
+
+/// Says which targets the time was too short for.
+pub(crate) fn too_short_for(targets: &[String]) -> Option<String> {
+    let names = targets.join(" and ");
+    (!names.is_empty()).then(|| format!("The time was too short for {names}."))
 }
 
 /// Helpers for tests of experiments.

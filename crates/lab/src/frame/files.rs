@@ -54,6 +54,16 @@ impl ReportArgs {
         self.check_all(&self.files(experiment))
     }
 
+    /// The same where JSON and CSV are written only if they are named.
+    pub fn check_page(&self, experiment: &str) -> Result<()> {
+        let [page, _, _] = self.files(experiment);
+        let named = [("--json", &self.json), ("--csv", &self.csv)];
+        let named = named
+            .into_iter()
+            .filter_map(|(flag, p)| Some((flag, p.clone()?)));
+        self.check_all(&std::iter::once(page).chain(named).collect::<Vec<_>>())
+    }
+
     /// The same for JSON and CSV alone, as far as they are named.
     pub fn check_figures(&self) -> Result<()> {
         let json = self.json.iter().map(|p| ("--json", p.clone()));
@@ -93,6 +103,14 @@ impl ReportArgs {
         put(&page, &report.html())?;
         put(&json, &report.json())?;
         put(&csv, &report.csv)?;
+        Ok(page)
+    }
+
+    /// Writes the page, and JSON and CSV as far as they are named; the page's name.
+    pub fn write_page(&self, report: &Report) -> Result<PathBuf> {
+        let [(_, page), _, _] = self.files(report.experiment);
+        put(&page, &report.html())?;
+        self.write_figures(&report.json(), &report.csv)?;
         Ok(page)
     }
 
@@ -146,8 +164,9 @@ pub fn conclude(args: &ReportArgs, report: &Report, measured: bool) -> Result<()
 /// Why an experiment that ended like this is incomplete, if it is.
 pub fn shortfall(ended: &Result<()>, stop: &Stop) -> Option<String> {
     match ended {
-        _ if stop.is_set() => Some("It was stopped before its end.".into()),
+        _ if stop.is_asked() => Some("It was stopped before its end.".into()),
         Err(e) => Some(format!("It ended with an error: {e}")),
+        Ok(()) if stop.was_short() => Some("Its time was over before its end.".into()),
         Ok(()) => None,
     }
 }

@@ -17,7 +17,9 @@ pub use args::{AlgorithmArgs, Chosen, Spec, TargetArgs, scale};
 pub use conditions::Conditions;
 #[cfg(test)]
 pub(crate) use experiment::testing;
-pub(crate) use experiment::{Experiment, Place, Places, Results, run};
+pub(crate) use experiment::{
+    Experiment, Part, Place, Places, Results, measure_part, run, too_short_for,
+};
 pub use files::{ReportArgs, conclude, shortfall};
 pub use lease::{DATABASE, Lease, PoolPages};
 pub use machine::{Machine, sync_cost};
@@ -28,13 +30,18 @@ pub use stop::Stop;
 pub use subject::Subject;
 
 /// An experiment's arguments as the command line would give them.
-#[cfg(test)]
-pub fn parsed<A: clap::Args>(list: &[&str]) -> A {
+pub(crate) fn from_flags<A: clap::Args>(list: &[&str]) -> crate::Result<A> {
     #[derive(clap::Parser)]
     struct Cli<A: clap::Args> {
         #[command(flatten)]
         args: A,
     }
     let all = std::iter::once("lab").chain(list.iter().copied());
-    <Cli<A> as clap::Parser>::try_parse_from(all).unwrap().args
+    Ok(<Cli<A> as clap::Parser>::try_parse_from(all)?.args)
+}
+
+/// The same for tests.
+#[cfg(test)]
+pub fn parsed<A: clap::Args>(list: &[&str]) -> A {
+    from_flags(list).unwrap()
 }

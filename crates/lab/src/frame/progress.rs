@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 /// Time between two plain lines about the same step.
 const PLAIN: Duration = Duration::from_secs(5);
 
-/// How far an experiment has come, in units of its own. Shared by its threads.
+/// How far an experiment has come, in units of its own or, if it has a limit, by the clock. Shared by its threads.
 pub struct Progress {
     bar: ProgressBar,
     plain: Option<Mutex<Plain>>,
+    clock: Option<Mutex<Clock>>,
 }
 
 struct Plain {
@@ -22,9 +23,42 @@ struct Plain {
     all: u64,
 }
 
+/// A time that is not exceeded.
+struct Clock {
+    began: Instant,
+    time: Duration,
+    /// Which of several experiments runs.
+    part: String,
+}
+
+impl Clock {
+    /// Of the time; what is done early shortens it.
+    fn left(&self) -> Duration {
+        self.time.saturating_sub(self.began.elapsed())
+    }
+}
+
 impl Progress {
     /// Of so many units.
     pub fn new(all: u64) -> Progress {
+        Progress::shown(all, None, "{bar:30} {percent:>3} %, {eta} left  {wide_msg}")
+    }
+
+    /// Of experiments that together take no longer than this; units that they count are not shown.
+    pub fn within(time: Duration) -> Progress {
+        let clock = Clock {
+            began: Instant::now(),
+            time,
+            part: String::new(),
+        };
+        let template = "{bar:30} at most {prefix} left  {wide_msg}";
+        let progress = Progress::shown(time.as_secs().max(1), Some(clock), template);
+        progress.tick();
+        progress
+    }
+
+    fn shown(all: u64, clock: Option<Clock>, template: &str) -> Progress {
+        let clock = clock.map(Mutex::new);
         if !std::io::stderr().is_terminal() {
             let now = Instant::now();
             return Progress {
@@ -36,27 +70,59 @@ impl Progress {
                     done: 0,
                     all,
                 })),
+                clock,
             };
         }
         let bar = ProgressBar::new(all);
-        let template = "{bar:30} {percent:>3} %, {eta} left  {wide_msg}";
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_millis(250));
-        Progress { bar, plain: None }
+        Progress {
+            bar,
+            plain: None,
+            clock,
+        }
+    }
+
+    fn clock<T>(&self, of: impl FnOnce(&mut Clock) -> T) -> Option<T> {
+        let clock = self.clock.as_ref()?;
+        Some(of(&mut clock.lock().unwrap_or_else(|e| e.into_inner())))
+    }
+
+    /// One of several experiments begins.
+    pub fn part(&self, name: &str) {
+        self.clock(|c| c.part = format!("{name}: "));
+        self.step("begins");
+    }
+
+    /// An experiment was done so much earlier than it had to be.
+    pub fn spare(&self, time: Duration) {
+        self.clock(|c| c.time = c.time.saturating_sub(time));
+        self.tick();
+    }
+
+    /// Shows the time left, if there is a limit: to be called a few times a second.
+    pub fn tick(&self) {
+        if let Some((left, time)) = self.clock(|c| (c.left(), c.time)) {
+            self.bar.set_length(time.as_secs().max(1));
+            self.bar.set_position((time - left).as_secs());
+            self.bar.set_prefix(minutes(left));
+        }
     }
 
     /// Names the step that begins.
     pub fn step(&self, what: impl Into<String>) {
-        let what = what.into();
+        let part = self.clock(|c| c.part.clone()).unwrap_or_default();
+        let what = format!("{part}{}", what.into());
         match &self.plain {
             None => self.bar.set_message(what),
             Some(plain) => {
                 let mut p = plain.lock().unwrap_or_else(|e| e.into_inner());
                 if p.what != what {
                     p.what = what;
-                    p.tell();
+                    let left = self.left(&p);
+                    p.tell(left);
                 }
             }
         }
@@ -65,21 +131,32 @@ impl Progress {
     /// So many more units are done.
     pub fn add(&self, units: u64) {
         match &self.plain {
-            None => self.bar.inc(units),
+            None if self.clock.is_none() => self.bar.inc(units),
+            None => {}
             Some(plain) => {
                 let mut p = plain.lock().unwrap_or_else(|e| e.into_inner());
                 p.done += units;
                 if p.told.elapsed() >= PLAIN {
-                    p.tell();
+                    let left = self.left(&p);
+                    p.tell(left);
                 }
             }
+        }
+    }
+
+    /// What a line says about the time left.
+    fn left(&self, plain: &Plain) -> String {
+        match self.clock(|c| c.left()) {
+            Some(time) => format!(" (at most {} left)", minutes(time)),
+            None => left(plain.began.elapsed(), plain.done, plain.all),
         }
     }
 
     /// So many units turn out not to be needed.
     pub fn forgo(&self, units: u64) {
         match &self.plain {
-            None => self.bar.dec_length(units),
+            None if self.clock.is_none() => self.bar.dec_length(units),
+            None => {}
             Some(plain) => {
                 let mut p = plain.lock().unwrap_or_else(|e| e.into_inner());
                 p.all = p.all.saturating_sub(units);
@@ -102,11 +179,16 @@ impl Progress {
 }
 
 impl Plain {
-    fn tell(&mut self) {
+    fn tell(&mut self, left: String) {
         self.told = Instant::now();
-        let left = left(self.began.elapsed(), self.done, self.all);
-        eprintln!("{}{}", self.what, left);
+        eprintln!("{}{left}", self.what);
     }
+}
+
+/// `9:05`, minutes and seconds.
+fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs();
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 /// What the line says about the whole: nothing while that would be a guess.
@@ -129,5 +211,18 @@ mod tests {
         assert_eq!(left(s(10), 25, 100), " (25 %, about 30 s left)");
         assert_eq!(left(s(10), 200, 100), " (100 %, about 0 s left)");
         assert_eq!(left(s(10), 0, 100), "");
+    }
+
+    #[test]
+    fn a_limit_shrinks_by_what_is_spared() {
+        let s = Duration::from_secs;
+        let progress = Progress::within(s(1000));
+        let left = || progress.clock(|c| c.left()).unwrap();
+        assert!(left() > s(900));
+        progress.spare(s(500));
+        assert!(left() <= s(500) && left() > s(400));
+        progress.spare(s(5000));
+        assert_eq!(left(), Duration::ZERO);
+        assert_eq!([minutes(s(545)), minutes(s(3))], ["9:05", "0:03"]);
     }
 }

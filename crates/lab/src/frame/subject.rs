@@ -43,6 +43,17 @@ impl Subject {
         }
     }
 
+    /// For programs.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "label": self.label,
+            "style": self.style,
+            "target": self.target,
+            "algorithm": self.algorithm.map(Algorithm::name),
+            "origin": self.origin(),
+        })
+    }
+
     /// What the algorithm is, or what the target is.
     pub fn origin(&self) -> &'static str {
         self.algorithm.map_or("as it is", Algorithm::origin)

@@ -2,19 +2,22 @@
 //! phase finished by all threads before the next begins, rates over time recorded per phase. On one target, or on the embedded
 //! engine on several file systems, made in image files for the occasion.
 
-mod comparison;
+pub(crate) mod comparison;
 mod images;
 mod report;
 mod run;
 
 use crate::frame::{
-    Conditions, DATABASE, Lease, ReportArgs, Size, Stop, conclude, shortfall, sync_cost,
+    self, Chosen, Conditions, DATABASE, Lease, Part, Places, Progress, ReportArgs, Size, Stop,
+    TargetArgs, conclude, shortfall, sync_cost, too_short_for,
 };
 use crate::target::{Embedded, EmbeddedOptions, MysqlServer, Target};
 use crate::{Error, Result};
 use comparison::{Comparison, Place};
 use images::{Kind, Mounted};
 use report::Report;
+use run::On;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// The subcommand.
@@ -136,7 +139,7 @@ fn run_on(target: &dyn Target, args: &Args, plan: Plan, stop: &Stop) -> Result<(
     eprintln!("{}", lease.durability);
     let mut conditions = Conditions::gather(&args.dir)?;
     conditions.add(target, &mut lease)?;
-    let outcome = run::run(target, plan, stop.flag())?;
+    let outcome = run::run(target, plan, On { stop, shows: true })?;
     let report = Report {
         target: target.describe(),
         durability: lease.durability.clone(),
@@ -166,6 +169,68 @@ fn run_on(target: &dyn Target, args: &Args, plan: Plan, stop: &Stop) -> Result<(
         Some(e) => Err(Error::from(e)),
         None if !report.outcome.complete => Err("stopped before its end".into()),
         None => Ok(()),
+    }
+}
+
+/// As a part of something larger: one connection after another to each target; the report, and whether there is anything in it.
+pub(crate) fn measure_part(
+    tables: u32,
+    targets: &TargetArgs,
+    chosen: &Chosen,
+    progress: &Progress,
+    stop: &Stop,
+) -> Result<Part> {
+    let plan = Plan {
+        tables,
+        threads: 1,
+        random_select: false,
+        temporary: false,
+    };
+    let mut all = Comparison {
+        plan,
+        conditions: Conditions::gather(&targets.dir)?,
+        places: Vec::new(),
+        skipped: Vec::new(),
+    };
+    let options = EmbeddedOptions {
+        pool_bytes: None,
+        ..targets.embedded(0)
+    };
+    let short = RefCell::default();
+    let on = Places {
+        specs: &chosen.specs,
+        several: chosen.several,
+        progress,
+        stop,
+        short: &short,
+    };
+    let ended = on.each(|place| {
+        let target = place.spec.open(&targets.dir, &options)?;
+        let mut lease = Lease::take(&*target, targets.durability)?;
+        all.conditions.add(&*target, &mut lease)?;
+        progress.step(format!("{}: {tables} tables", target.name()));
+        let outcome = run::run(&*target, plan, one_by_one(place))?;
+        let failed = outcome.error.clone();
+        all.places.push(Place {
+            name: target.name(),
+            sync: None,
+            outcome,
+        });
+        lease.end()?;
+        failed.map_or(Ok(()), |e| Err(e.into()))
+    });
+    let incomplete = shortfall(&ended, stop).or_else(|| too_short_for(&short.borrow()));
+    Ok(Part {
+        report: all.report(incomplete),
+        measured: !all.places.is_empty(),
+        failed: ended.err().map(|e| e.to_string()),
+    })
+}
+
+fn one_by_one(place: frame::Place<'_>) -> On<'_> {
+    On {
+        stop: place.stop,
+        shows: false,
     }
 }
 
@@ -224,7 +289,7 @@ fn on_filesystem(
     if all.conditions.targets() == 0 {
         all.conditions.add(&target, &mut lease)?;
     }
-    let outcome = run::run(&target, all.plan, stop.flag())?;
+    let outcome = run::run(&target, all.plan, On { stop, shows: true })?;
     lease.end()?;
     all.places.push(Place {
         name: name.into(),

@@ -6,6 +6,7 @@
 
 use super::{DATABASE, Plan};
 use crate::Result;
+use crate::frame::Stop;
 use crate::random::Random;
 use crate::target::{Client, Target};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -74,12 +75,20 @@ pub(super) struct Outcome {
     pub error: Option<String>,
 }
 
+/// What a run goes by.
+#[derive(Clone, Copy)]
+pub(super) struct On<'a> {
+    pub stop: &'a Stop,
+    /// Whether it shows a bar of its own.
+    pub shows: bool,
+}
+
 /// What workers and coordinator share.
 struct Shared<'a> {
     target: &'a dyn Target,
     plan: Plan,
     /// Asked from outside to stop, or a worker failed.
-    stop: &'a AtomicBool,
+    stop: &'a Stop,
     failed: AtomicBool,
     error: Mutex<Option<String>>,
     /// Workers and coordinator.
@@ -90,7 +99,7 @@ struct Shared<'a> {
 
 impl Shared<'_> {
     fn stopping(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed)
+        self.stop.is_set() || self.failed.load(Ordering::Relaxed)
     }
     fn fail(&self, what: String) {
         self.failed.store(true, Ordering::Relaxed);
@@ -100,11 +109,11 @@ impl Shared<'_> {
 }
 
 /// Runs all phases, or as many as there is time for.
-pub(super) fn run(target: &dyn Target, plan: Plan, stop: &AtomicBool) -> Result<Outcome> {
+pub(super) fn run(target: &dyn Target, plan: Plan, on: On<'_>) -> Result<Outcome> {
     let shared = Shared {
         target,
         plan,
-        stop,
+        stop: on.stop,
         failed: AtomicBool::new(false),
         error: Mutex::new(None),
         barrier: Barrier::new(plan.threads as usize + 1),
@@ -116,7 +125,7 @@ pub(super) fn run(target: &dyn Target, plan: Plan, stop: &AtomicBool) -> Result<
             let (shared, finished) = (&shared, finished.clone());
             scope.spawn(move || work(shared, worker, &finished));
         }
-        coordinate(&shared, &ends)
+        coordinate(&shared, &ends, on.shows)
     });
     let error = shared.error.into_inner().unwrap_or_else(|e| e.into_inner());
     Ok(Outcome {
@@ -181,11 +190,18 @@ fn step(
     Ok(())
 }
 
-fn coordinate(shared: &Shared<'_>, ends: &mpsc::Receiver<Instant>) -> Vec<PhaseOutcome> {
+fn coordinate(
+    shared: &Shared<'_>,
+    ends: &mpsc::Receiver<Instant>,
+    shows: bool,
+) -> Vec<PhaseOutcome> {
     let mut phases = Vec::new();
     for phase in Phase::ALL {
         shared.done.store(0, Ordering::Relaxed);
-        let bar = progress_bar(phase, shared.plan.tables);
+        let bar = match shows {
+            true => progress_bar(phase, shared.plan.tables),
+            false => ProgressBar::hidden(),
+        };
         let start = Instant::now();
         shared.barrier.wait();
         let skipped = shared.stopping();

@@ -1,7 +1,7 @@
 //! The article's own figures: Percona Server on an unnamed machine with a buffer pool of 256 MiB, a table of 300,024 rows.
 
 /// One of its three OPTIMIZEs; seconds.
-pub(super) struct Published {
+pub(crate) struct Published {
     /// Which.
     pub what: &'static str,
     /// In the client.
@@ -14,7 +14,7 @@ pub(super) struct Published {
     pub rename: f64,
 }
 
-pub(super) const PUBLISHED: [Published; 3] = [
+pub(crate) const PUBLISHED: [Published; 3] = [
     Published {
         what: "expand_fast_index_creation=OFF",
         total: 32.42,

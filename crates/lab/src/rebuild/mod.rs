@@ -2,7 +2,7 @@
 //! with a unique key, with a foreign key, with both; where the target has `expand_fast_index_creation`, with it and without; written
 //! anew just before, and fragmented. What the statement's stages are, and what reads and writes beside it feel.
 
-mod article;
+pub(crate) mod article;
 mod measure;
 mod report;
 

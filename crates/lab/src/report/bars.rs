@@ -3,8 +3,10 @@
 //! A group is drawn as wide as a panel of lines is ([`super::chart`]); its names take as much of that as the longest of all groups needs.
 
 use super::chart::{STYLES, WIDTH, escape};
+use super::saved;
 use super::scale::Scale;
 use super::text::num;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Height of a bar with the space below it.
@@ -17,7 +19,7 @@ const CHARACTER: f64 = 6.2;
 const NAMES: (f64, f64) = (92.0, 190.0);
 
 /// Horizontal bars in groups, all with one scale.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bars {
     /// Above all.
     pub title: String,
@@ -32,7 +34,7 @@ pub struct Bars {
 }
 
 /// Bars under one title.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// Above it.
     pub title: String,
@@ -41,11 +43,12 @@ pub struct Group {
 }
 
 /// One bar.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
     /// To its left.
     pub name: String,
     /// Its length.
+    #[serde(deserialize_with = "saved::number")]
     pub value: f64,
     /// Below [`STYLES`].
     pub style: usize,
@@ -54,11 +57,12 @@ pub struct Bar {
 }
 
 /// A piece of a bar.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Part {
     /// In the legend.
     pub name: String,
     /// Its length.
+    #[serde(deserialize_with = "saved::number")]
     pub value: f64,
     /// Below [`STYLES`]; the same for the same name.
     pub style: usize,

@@ -4,8 +4,10 @@
 //! drawn 400 units wide with text of 12, which a phone shows at nearly that size. Lines differ by colour, dashes and markers,
 //! and carry their names at their ends; colours are classes, so the page chooses them for light and dark.
 
+use super::saved;
 use super::scale::Scale;
 use super::text::num;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Number of line styles.
@@ -16,8 +18,10 @@ pub(super) const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 236.0;
 const LEFT: f64 = 48.0;
 const RIGHT: f64 = 12.0;
-/// Right margin where lines carry names.
-const NAMES: f64 = 98.0;
+/// Right margin where lines carry names: least, and most.
+const NAMES: (f64, f64) = (98.0, 156.0);
+/// Width of a character of a name, about.
+const CHARACTER: f64 = 5.9;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 38.0;
 /// Least distance of two names.
@@ -26,7 +30,7 @@ const NAME_HEIGHT: f64 = 12.5;
 const MOST_MARKERS: usize = 60;
 
 /// An axis.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
     /// What it measures, with the unit.
     pub label: String,
@@ -35,31 +39,34 @@ pub struct Axis {
 }
 
 /// A line.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Shown at its end, if the figure shows names, and in tooltips.
     pub name: String,
     /// Below [`STYLES`]; the same for the same thing in all figures.
     pub style: usize,
     /// Ascending in x.
+    #[serde(deserialize_with = "saved::points")]
     pub points: Vec<(f64, f64)>,
     /// Where the truth may lie: x, lower end, upper end; ascending in x. Nothing if that isn't known.
+    #[serde(deserialize_with = "saved::bands")]
     pub band: Vec<(f64, f64, f64)>,
     /// Drawn thin and grey: what others are compared with.
     pub base: bool,
 }
 
 /// An event on the x axis.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// Where.
+    #[serde(deserialize_with = "saved::number")]
     pub x: f64,
     /// What happened, as a tooltip.
     pub what: String,
 }
 
 /// One chart of a figure.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Panel {
     /// Above it.
     pub title: String,
@@ -70,7 +77,7 @@ pub struct Panel {
 }
 
 /// Panels with one scale.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// Above all.
     pub title: String,
@@ -114,7 +121,11 @@ impl Figure {
         let x = Scale::over(all().map(|p| p.0).chain(marks), self.x.log);
         let bands = points().flat_map(|s| &s.band).flat_map(|b| [b.1, b.2]);
         let y = Scale::over(all().map(|p| p.1).chain(bands), self.y.log);
-        let right = if self.names { NAMES } else { RIGHT };
+        let longest = points().map(|s| s.name.chars().count()).max().unwrap_or(0);
+        let right = match self.names {
+            true => (longest as f64 * CHARACTER + 12.0).clamp(NAMES.0, NAMES.1),
+            false => RIGHT,
+        };
         let area = Area { x, y, right };
         self.panels.iter().map(|p| area.panel(self, p)).collect()
     }
@@ -254,12 +265,21 @@ impl Area {
                 true => "n".to_string(),
                 false => format!("n f{}", s.style % STYLES),
             };
-            let name = escape(&s.name);
+            let most = ((NAMES.1 - 12.0) / CHARACTER) as usize;
+            let name = escape(&shortened(&s.name, most));
             let _ = write!(
                 out,
                 "<text class=\"{class}\" x=\"{x:.0}\" y=\"{y:.1}\">{name}</text>"
             );
         }
+    }
+}
+
+/// So many characters at most.
+fn shortened(name: &str, most: usize) -> String {
+    match name.chars().count() > most {
+        true => name.chars().take(most - 1).chain(['…']).collect(),
+        false => name.to_string(),
     }
 }
 
@@ -315,6 +335,12 @@ mod tests {
         let out = spread(&[10.0, 11.0, 12.0, 90.0, 99.0, 100.0], 10.0, 100.0);
         assert!(out.windows(2).all(|w| w[1] - w[0] >= NAME_HEIGHT - 1e-9));
         assert!(out[0] >= 10.0 && out[5] <= 100.0);
+    }
+
+    #[test]
+    fn long_names_get_room_and_end_somewhere() {
+        assert_eq!(shortened("Millpond server", 15), "Millpond server");
+        assert_eq!(shortened("Millpond server 2", 15), "Millpond serve…");
     }
 
     #[test]

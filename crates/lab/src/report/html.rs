@@ -1,7 +1,7 @@
 //! The page.
 
-use super::chart::{Figure, escape};
-use super::{Bars, Block, Report, Table};
+use super::chart::escape;
+use super::{Block, Card, Report, Table, chapter};
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
@@ -16,51 +16,79 @@ pub(super) fn page(r: &Report) -> String {
          <h1>{title}</h1>\n<p class=\"intro\">{}</p>\n",
         escape(&r.intro)
     );
-    if let Some(why) = &r.incomplete {
-        let _ = writeln!(
-            out,
-            "<p class=\"partial\" role=\"status\"><b>Incomplete.</b> {} What follows is what was measured until then.</p>",
-            escape(why)
-        );
-    }
-    headline(&mut out, r);
+    incomplete(&mut out, r.incomplete.as_deref());
+    headline(&mut out, &r.headline);
     for b in &r.blocks {
-        block(&mut out, b);
+        block(&mut out, b, Level::PAGE);
     }
-    out.push_str("<h2>Measured on</h2>\n<dl class=\"facts\">\n");
-    for (name, value) in &r.facts {
-        let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", escape(name), escape(value));
-    }
+    out.push_str("<h2>Measured on</h2>\n");
+    facts(&mut out, &r.facts);
     let _ = write!(
         out,
-        "</dl>\n<p class=\"note\">millpond lab {}, version {}</p>\n</main>\n</body>\n</html>\n",
+        "<p class=\"note\">millpond lab {}, version {}</p>\n</main>\n</body>\n</html>\n",
         r.experiment,
         env!("CARGO_PKG_VERSION")
     );
     out
 }
 
-fn headline(out: &mut String, r: &Report) {
-    if r.headline.is_empty() {
+/// How deep a heading lies.
+#[derive(Clone, Copy)]
+pub(super) struct Level(u8);
+
+impl Level {
+    /// Below the page's own heading.
+    pub const PAGE: Level = Level(2);
+    /// Below a chapter's or a section's.
+    pub const WITHIN: Level = Level(3);
+
+    fn below(self) -> Level {
+        Level(self.0 + 1)
+    }
+}
+
+pub(super) fn incomplete(out: &mut String, why: Option<&str>) {
+    if let Some(why) = why {
+        let _ = writeln!(
+            out,
+            "<p class=\"partial\" role=\"status\"><b>Incomplete.</b> {} What follows is what was measured until then.</p>",
+            escape(why)
+        );
+    }
+}
+
+pub(super) fn facts(out: &mut String, facts: &[(String, String)]) {
+    out.push_str("<dl class=\"facts\">\n");
+    for (name, value) in facts {
+        let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", escape(name), escape(value));
+    }
+    out.push_str("</dl>\n");
+}
+
+pub(super) fn headline(out: &mut String, cards: &[Card]) {
+    if cards.is_empty() {
         return;
     }
     out.push_str("<div class=\"cards\">\n");
-    for c in &r.headline {
-        let _ = writeln!(
-            out,
-            "<div class=\"card\"><span>{}</span><b>{}</b><small>{}</small></div>",
-            escape(&c.label),
-            escape(&c.value),
-            escape(&c.note)
-        );
+    for c in cards {
+        let _ = writeln!(out, "<div class=\"card\">{}</div>", card(c));
     }
     out.push_str("</div>\n");
 }
 
-fn block(out: &mut String, block: &Block) {
+pub(super) fn card(c: &Card) -> String {
+    format!(
+        "<span>{}</span><b>{}</b><small>{}</small>",
+        escape(&c.label),
+        escape(&c.value),
+        escape(&c.note)
+    )
+}
+
+pub(super) fn block(out: &mut String, block: &Block, level: Level) {
     match block {
         Block::Heading(h) => {
-            let _ = writeln!(out, "<h2>{}</h2>", escape(h));
+            let _ = writeln!(out, "<h{n}>{}</h{n}>", escape(h), n = level.0);
         }
         Block::Lead(t) => {
             let _ = writeln!(out, "<p class=\"lead\">{}</p>", escape(t));
@@ -68,29 +96,34 @@ fn block(out: &mut String, block: &Block) {
         Block::Text(t) => {
             let _ = writeln!(out, "<p>{}</p>", escape(t));
         }
-        Block::Table(t) => table(out, t),
-        Block::Figure(f) => figure(out, f),
+        Block::Table(t) => table(out, t, level),
+        Block::Figure(f) => panels(out, (&f.title, &f.caption), &f.svgs(), level),
         Block::LinearAndLog(f) => {
             let mut svgs = f.svgs();
             svgs.extend(f.to_log().svgs());
-            panels(out, &f.title, &f.caption, &svgs);
+            panels(out, (&f.title, &f.caption), &svgs, level);
         }
         Block::Folded(f) => {
             let title = escape(&f.title);
             let _ = writeln!(out, "<details><summary>{title}</summary>");
-            figure(out, f);
+            panels(out, (&f.title, &f.caption), &f.svgs(), level);
             out.push_str("</details>\n");
         }
-        Block::Bars(b) => bars(out, b),
-        Block::Ranges(r) => panels(out, &r.title, &r.caption, &[r.svg()]),
+        Block::Bars(b) => panels(out, (&b.title, &b.caption), &b.svgs(), level),
+        Block::Ranges(r) => panels(out, (&r.title, &r.caption), &[r.svg()], level),
+        Block::Contents(entries) => chapter::contents(out, entries),
+        Block::Chapter(c) => chapter::chapter(out, c),
+        Block::Section(s) => chapter::section(out, s),
     }
 }
 
-fn table(out: &mut String, t: &Table) {
+pub(super) fn table(out: &mut String, t: &Table, level: Level) {
+    // It scrolls where it is too wide, by keyboard too.
+    let title = escape(&t.title);
     let _ = write!(
         out,
-        "<h3>{}</h3>\n<div class=\"wide\"><table>\n<thead><tr>",
-        escape(&t.title)
+        "<h{n}>{title}</h{n}>\n<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"{title}\"><table>\n<thead><tr>",
+        n = level.below().0
     );
     for h in &t.head {
         let _ = write!(out, "<th scope=\"col\">{}</th>", escape(h));
@@ -111,27 +144,21 @@ fn table(out: &mut String, t: &Table) {
     note(out, &t.note);
 }
 
-fn note(out: &mut String, text: &str) {
+pub(super) fn note(out: &mut String, text: &str) {
     if !text.is_empty() {
         let _ = writeln!(out, "<p class=\"note\">{}</p>", escape(text));
     }
 }
 
-fn figure(out: &mut String, f: &Figure) {
-    panels(out, &f.title, &f.caption, &f.svgs());
-}
-
-fn bars(out: &mut String, b: &Bars) {
-    panels(out, &b.title, &b.caption, &b.svgs());
-}
-
-fn panels(out: &mut String, title: &str, caption: &str, svgs: &[String]) {
+fn panels(out: &mut String, (title, caption): (&str, &str), svgs: &[String], level: Level) {
     let class = if svgs.len() == 1 {
         "panels one"
     } else {
         "panels"
     };
-    let _ = write!(out, "<figure>\n<figcaption><h3>{}</h3>", escape(title));
+    let title = escape(title);
+    let n = level.below().0;
+    let _ = write!(out, "<figure>\n<figcaption><h{n}>{title}</h{n}>");
     note(out, caption);
     let _ = writeln!(out, "</figcaption>\n<div class=\"{class}\">");
     for svg in svgs {

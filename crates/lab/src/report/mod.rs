@@ -8,18 +8,28 @@
 //! | `ranges` | figures with their intervals |
 //! | `scale` | axes: ranges, ticks, positions |
 //! | `text` | numbers and tables for people |
+//! | [`chapter`] | what was published beside what was measured; a report within another |
+//! | `figures` | a chart's figures as a table |
+//! | `saved` | figures that come back from JSON |
 
 pub mod bars;
+pub mod chapter;
 pub mod chart;
+mod figures;
 mod html;
 mod ranges;
+mod saved;
 mod scale;
 mod text;
 
 pub use bars::{Bar, Bars, Group, Part};
+pub use chapter::{Chapter, Entry, Section, Side};
 pub use chart::{Axis, Figure, Mark, Panel, Series};
+pub use figures::{lines, tables};
 pub use ranges::{Range, Ranges};
 pub use text::{grouped, num, percentile, ratio, seconds};
+
+use serde::{Deserialize, Serialize};
 
 /// What an experiment found, finished or not.
 #[derive(Clone, Debug)]
@@ -45,7 +55,7 @@ pub struct Report {
 }
 
 /// One figure of the headline.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Card {
     /// What it is.
     pub label: String,
@@ -56,7 +66,8 @@ pub struct Card {
 }
 
 /// A piece of a report.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Block {
     /// A heading.
     Heading(String),
@@ -76,10 +87,16 @@ pub enum Block {
     Bars(Bars),
     /// Intervals.
     Ranges(Ranges),
+    /// What the page holds.
+    Contents(Vec<Entry>),
+    /// What was published beside what was measured.
+    Chapter(Box<Chapter>),
+    /// A report within this one.
+    Section(Box<Section>),
 }
 
 /// A table; the first column is names, the others are figures.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Table {
     /// What it shows.
     pub title: String,

@@ -4,6 +4,7 @@ use super::chart::{STYLES, WIDTH, escape};
 use super::scale::Scale;
 use super::text::num;
 use crate::stats::Interval;
+use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
 /// Height of a row.
@@ -18,7 +19,7 @@ const LABEL: f64 = 36.0;
 const CHARACTER: f64 = 6.2;
 
 /// Figures with intervals.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ranges {
     /// Above all.
     pub title: String,
@@ -31,7 +32,7 @@ pub struct Ranges {
 }
 
 /// One of them.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
     /// To its left.
     pub name: String,

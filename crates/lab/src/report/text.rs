@@ -74,6 +74,12 @@ pub(super) fn report(r: &Report) -> String {
             Block::Lead(t) | Block::Text(t) => {
                 let _ = writeln!(out, "{t}");
             }
+            Block::Chapter(c) => {
+                let _ = writeln!(out, "\n{}, {}\n  {}", c.title, c.kicker, c.sentence);
+                for note in &c.notes {
+                    let _ = writeln!(out, "  {note}");
+                }
+            }
             _ => {}
         }
     }

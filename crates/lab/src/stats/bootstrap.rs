@@ -13,7 +13,7 @@ use crate::random::Random;
 const RESAMPLES: usize = 1000;
 
 /// A figure, and where the truth is taken to lie.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Interval {
     /// The figure itself.
     pub estimate: f64,

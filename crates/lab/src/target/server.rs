@@ -17,10 +17,7 @@ impl MysqlServer {
     pub fn at(url: &str) -> Result<MysqlServer> {
         let opts = Opts::from_url(url).map_err(|e| format!("{url}: {e}"))?;
         let opts: Opts = OptsBuilder::from_opts(opts).prefer_socket(false).into();
-        let place = match opts.get_socket() {
-            Some(path) => path.to_string(),
-            None => format!("{}:{}", opts.get_ip_or_hostname(), opts.get_tcp_port()),
-        };
+        let place = place(&opts);
         let mut conn = Conn::new(opts.clone()).map_err(|e| format!("{place}: {e}"))?;
         let version: Option<String> = conn.query_first("SELECT @@version")?;
         Ok(MysqlServer {
@@ -28,6 +25,18 @@ impl MysqlServer {
             shown: place,
             version: version.unwrap_or_else(|| "unknown version".into()),
         })
+    }
+
+    /// Where a URL leads, without who asks there.
+    pub fn place(url: &str) -> String {
+        Opts::from_url(url).map_or_else(|_| "a server".into(), |opts| place(&opts))
+    }
+}
+
+fn place(opts: &Opts) -> String {
+    match opts.get_socket() {
+        Some(path) => path.to_string(),
+        None => format!("{}:{}", opts.get_ip_or_hostname(), opts.get_tcp_port()),
     }
 }
 
@@ -110,7 +119,7 @@ fn text(value: Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::short_name;
+    use super::{MysqlServer, short_name};
 
     #[test]
     fn names_are_short() {
@@ -118,5 +127,16 @@ mod tests {
         assert_eq!(short_name("8.0.43-millpond-0.1.0"), "Millpond server");
         assert_eq!(short_name("5.7.44"), "MySQL 5.7.44");
         assert_eq!(short_name("8.0.36-28"), "MySQL 8.0.36");
+    }
+
+    #[test]
+    fn places_tell_no_password() {
+        let place = MysqlServer::place;
+        assert_eq!(place("mysql://me:secret@10.0.0.1:3307/"), "10.0.0.1:3307");
+        assert_eq!(
+            place("mysql://me:secret@localhost/?socket=/run/s"),
+            "/run/s"
+        );
+        assert_eq!(place("secret"), "a server");
     }
 }

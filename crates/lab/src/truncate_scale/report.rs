@@ -193,6 +193,7 @@ impl Results {
                     "dirty_pages": c.pages.dirty,
                     "create_drop_seconds": c.median(|r| r.create_drop),
                     "truncate_seconds": c.median(|r| r.truncate),
+                    "rounds_create_drop_seconds": c.rounds.iter().map(|r| r.create_drop).collect::<Vec<_>>(),
                     "slowest_drop_seconds": c.median(|r| r.slowest_drop),
                     "full_scan_to_this": self.against_full_scan(c, |r| r.create_drop),
                     "full_scan_to_this_truncate": self.against_full_scan(c, |r| r.truncate),
@@ -203,6 +204,7 @@ impl Results {
             "tables": self.plan.tables,
             "threads": self.plan.threads,
             "conditions": self.conditions.json(),
+            "subjects": self.subjects.iter().map(crate::frame::Subject::json).collect::<Vec<_>>(),
             "cells": cells,
             "skipped": self.notes,
         })

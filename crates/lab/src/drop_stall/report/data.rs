@@ -45,6 +45,7 @@ impl Results {
             "smallest_ms": self.plan.smallest,
             "ended": ended,
             "conditions": self.conditions.json(),
+            "subjects": self.subjects.iter().map(crate::frame::Subject::json).collect::<Vec<_>>(),
             "machine": {
                 "stolen": pressure.stolen(),
                 "running": pressure.running(),

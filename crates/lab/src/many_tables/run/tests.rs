@@ -8,7 +8,7 @@ use std::collections::HashMap;
 struct Fake {
     tables: Mutex<HashMap<String, u64>>,
     refuse: Option<&'static str>,
-    stop_at: Option<(&'static str, &'static AtomicBool)>,
+    stop_at: Option<(&'static str, Stop)>,
 }
 
 impl Target for Fake {
@@ -30,10 +30,10 @@ impl Client for FakeClient<'_> {
         if self.0.refuse.is_some_and(|r| sql.starts_with(r)) {
             return Err("refused".into());
         }
-        if let Some((at, stop)) = self.0.stop_at
+        if let Some((at, stop)) = &self.0.stop_at
             && sql.starts_with(at)
         {
-            stop.store(true, Ordering::Relaxed);
+            stop.set();
         }
         let words: Vec<&str> = sql.split_whitespace().collect();
         let mut tables = self.0.tables.lock().unwrap();
@@ -74,11 +74,15 @@ fn plan(tables: u32, threads: u16) -> Plan {
     }
 }
 
+fn on(stop: &Stop) -> On<'_> {
+    On { stop, shows: false }
+}
+
 #[test]
 fn every_table_goes_through_every_phase() {
     for threads in [1, 2, 7] {
         let fake = Fake::default();
-        let out = run(&fake, plan(100, threads), &AtomicBool::new(false)).unwrap();
+        let out = run(&fake, plan(100, threads), on(&Stop::default())).unwrap();
         assert!(out.complete && out.error.is_none());
         assert_eq!(out.phases.len(), 4);
         for p in &out.phases {
@@ -102,7 +106,7 @@ fn temporary_tables_are_used_by_who_made_them() {
         temporary: true,
         ..plan(100, 2)
     };
-    let out = run(&fake, plan, &AtomicBool::new(false)).unwrap();
+    let out = run(&fake, plan, on(&Stop::default())).unwrap();
     assert!(out.complete && out.error.is_none());
     assert!(fake.tables.lock().unwrap().is_empty());
 }
@@ -113,7 +117,7 @@ fn an_error_ends_the_run_and_is_told() {
         refuse: Some("INSERT"),
         ..Fake::default()
     };
-    let out = run(&fake, plan(10, 3), &AtomicBool::new(false)).unwrap();
+    let out = run(&fake, plan(10, 3), on(&Stop::default())).unwrap();
     assert!(!out.complete);
     assert!(out.error.unwrap().ends_with("refused"));
     assert_eq!(out.phases[0].done, 10);
@@ -126,18 +130,18 @@ fn refused_connections_end_the_run() {
         refuse: Some("USE"),
         ..Fake::default()
     };
-    let out = run(&fake, plan(10, 3), &AtomicBool::new(false)).unwrap();
+    let out = run(&fake, plan(10, 3), on(&Stop::default())).unwrap();
     assert!(out.error.unwrap().contains("cannot connect"));
 }
 
 #[test]
 fn stopping_leaves_what_was_done() {
-    static STOP: AtomicBool = AtomicBool::new(false);
+    let stop = Stop::default();
     let fake = Fake {
-        stop_at: Some(("SELECT", &STOP)),
+        stop_at: Some(("SELECT", stop.clone())),
         ..Fake::default()
     };
-    let out = run(&fake, plan(10, 1), &STOP).unwrap();
+    let out = run(&fake, plan(10, 1), on(&stop)).unwrap();
     assert!(!out.complete && out.error.is_none());
     let done: Vec<u64> = out.phases.iter().map(|p| p.done).collect();
     assert_eq!(done, [10, 10, 1]);

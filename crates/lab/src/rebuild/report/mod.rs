@@ -209,6 +209,7 @@ impl Results {
             "threads": self.plan.threads,
             "fragmented_part": self.plan.fragment,
             "conditions": self.conditions.json(),
+            "subjects": self.subjects.iter().map(crate::frame::Subject::json).collect::<Vec<_>>(),
             "cells": cells,
             "notes": self.notes,
         })

@@ -1,0 +1,146 @@
+//! Which experiments run for the articles, how large, and how long each may take on one target.
+
+use std::time::Duration;
+
+/// An experiment with its flags.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Course {
+    /// The subcommand.
+    pub experiment: &'static str,
+    /// Seconds at most, on one target.
+    pub seconds: u64,
+    /// As the command line has them.
+    pub flags: &'static str,
+    /// Seconds on one target that the experiment is to measure for, where it asks; the rest of its time is preparation.
+    pub measuring: Option<u64>,
+}
+
+/// Its part of the time is kept for cleaning up.
+const CLEANING: u32 = 29;
+
+const fn course(experiment: &'static str, seconds: u64, flags: &'static str) -> Course {
+    Course {
+        experiment,
+        seconds,
+        flags,
+        measuring: None,
+    }
+}
+
+/// Ten minutes. The algorithms are those that stand for the servers of each article, and ours.
+const USUAL: [Course; 6] = [
+    course("many-tables", 60, "--tables 10000"),
+    course(
+        "drop-throughput",
+        125,
+        "--fill 96M,512M,1G,2G --tables 300 --rounds 3 --algorithm full_scan,lazy_mark,cleaner,millpond",
+    ),
+    Course {
+        measuring: Some(100),
+        ..course(
+            "drop-stall",
+            155,
+            "--algorithm full_scan,flush_list,lazy_mark,millpond",
+        )
+    },
+    course(
+        "rebuild",
+        120,
+        "--scale 0.5 --keys plain,unique,foreign-key --rounds 3 --before 0.5",
+    ),
+    course(
+        "alter",
+        25,
+        "--rows 100000 --only FORCE,OPTIMIZE --rounds 3 --before 0.3",
+    ),
+    course(
+        "truncate-scale",
+        95,
+        "--pools 128M,512M,1G,2G --rounds 5 --algorithm full_scan,flush_list,stale,millpond",
+    ),
+];
+
+/// A minute: fewer algorithms, for it takes rounds to say anything.
+const QUICK: [Course; 6] = [
+    course("many-tables", 6, "--tables 500"),
+    course(
+        "drop-throughput",
+        10,
+        "--fill 256M --tables 40 --rounds 3 --algorithm full_scan,lazy_mark,millpond",
+    ),
+    Course {
+        measuring: Some(15),
+        ..course(
+            "drop-stall",
+            21,
+            "--cached 256M --window 0.25 --algorithm full_scan,millpond",
+        )
+    },
+    course(
+        "rebuild",
+        12,
+        "--rows 5000 --keys plain,foreign-key --rounds 3 --threads 2 --before 0.05",
+    ),
+    course(
+        "alter",
+        3,
+        "--rows 5000 --only FORCE --rounds 2 --threads 2 --before 0.05",
+    ),
+    course(
+        "truncate-scale",
+        6,
+        "--pools 64M,256M --tables 50 --rounds 3 --algorithm full_scan,stale,millpond",
+    ),
+];
+
+/// In the order in which the articles appeared.
+pub(super) fn courses(quick: bool) -> Vec<Course> {
+    match quick {
+        true => QUICK.to_vec(),
+        false => USUAL.to_vec(),
+    }
+}
+
+/// What all measure at most on so many targets.
+pub(super) fn time(courses: &[Course], targets: usize) -> Duration {
+    let one: u64 = courses.iter().map(|c| c.seconds).sum();
+    Duration::from_secs(one * targets as u64)
+}
+
+/// What all take at most on so many targets: after its time an experiment still ends its step and cleans up.
+pub(super) fn budget(courses: &[Course], targets: usize) -> Duration {
+    let measuring = time(courses, targets);
+    Duration::from_secs((measuring + measuring / CLEANING).as_secs())
+}
+
+impl Course {
+    /// Its flags on so many targets, without those that say where.
+    pub fn flags_on(&self, targets: usize) -> Vec<String> {
+        let mut flags: Vec<String> = self.flags.split_whitespace().map(String::from).collect();
+        if let Some(seconds) = self.measuring {
+            flags.push("--time".into());
+            flags.push((seconds * targets as u64).to_string());
+        }
+        flags
+    }
+
+    /// What runs it alone.
+    pub fn command(&self, targets: usize) -> String {
+        let flags = self.flags_on(targets).join(" ");
+        format!("millpond lab {} {flags}", self.experiment)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_fit_into_ten_minutes_and_into_one() {
+        assert_eq!(budget(&courses(false), 1), Duration::from_secs(600));
+        assert_eq!(budget(&courses(true), 2), Duration::from_secs(120));
+        for course in courses(false).iter().chain(&courses(true)) {
+            assert!(course.measuring.is_none_or(|m| m < course.seconds));
+        }
+    }
+}
