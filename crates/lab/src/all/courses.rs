@@ -60,13 +60,13 @@ const USUAL: [Course; 6] = [
     ),
 ];
 
-/// A minute: fewer algorithms, for it takes rounds to say anything.
+/// A minute: fewer algorithms and less of everything, for it takes rounds to say anything.
 const QUICK: [Course; 6] = [
-    course("many-tables", 6, "--tables 500"),
+    course("many-tables", 6, "--tables 400"),
     course(
         "drop-throughput",
-        10,
-        "--fill 256M --tables 40 --rounds 3 --algorithm full_scan,lazy_mark,millpond",
+        13,
+        "--fill 96M,256M --tables 30 --rounds 3 --algorithm full_scan,lazy_mark,millpond",
     ),
     Course {
         measuring: Some(15),
@@ -78,8 +78,8 @@ const QUICK: [Course; 6] = [
     },
     course(
         "rebuild",
-        12,
-        "--rows 5000 --keys plain,foreign-key --rounds 3 --threads 2 --before 0.05",
+        9,
+        "--rows 5000 --keys plain,foreign-key --rounds 3 --threads 2 --before 0.05 --fragment 0",
     ),
     course(
         "alter",

@@ -24,7 +24,7 @@ const TINY: [Course; 6] = [
     ),
     tiny(
         "rebuild",
-        "--rows 500 --keys plain,foreign-key --rounds 1 --threads 1 --before 0.02 --pool 24M",
+        "--rows 500 --keys plain,foreign-key --rounds 3 --threads 1 --before 0.02 --pool 24M --fragment 0",
     ),
     tiny(
         "alter",

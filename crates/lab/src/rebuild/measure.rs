@@ -28,9 +28,9 @@ fn rebuild_units(plan: &Plan) -> u64 {
     (plan.rows / UNIT).max(1)
 }
 
-/// Of a cell: a rebuild to begin with, then three kinds of rounds.
+/// Of a cell: a rebuild to begin with, then all kinds of rounds.
 fn cell_units(plan: &Plan) -> u64 {
-    rebuild_units(plan) * (1 + 3 * u64::from(plan.rounds))
+    rebuild_units(plan) * (1 + plan.kinds() * u64::from(plan.rounds))
 }
 
 /// Units of progress of all: every target is taken to have the variable, until it is known.
@@ -161,7 +161,8 @@ impl Measured<'_> {
             }
             cell.fresh.push(self.rebuild()?);
         }
-        for _ in 0..self.plan.rounds {
+        let fragmented = self.plan.fragment > 0.0;
+        for _ in (0..self.plan.rounds).filter(|_| fragmented) {
             if self.on.stop.is_set() {
                 return Ok(None);
             }

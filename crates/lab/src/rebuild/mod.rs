@@ -46,7 +46,7 @@ pub struct Args {
     /// Seconds that they run alone before it, to compare with
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = seconds)]
     before: f64,
-    /// Part of the rows that is removed and brought back before a rebuild of a fragmented table
+    /// Part of the rows that is removed and brought back before a rebuild of a fragmented table; 0 leaves these rebuilds out
     #[arg(long, value_name = "PART", default_value_t = 0.1, value_parser = part)]
     fragment: f64,
     /// The embedded engine's buffer pool; the article's was as large
@@ -64,8 +64,8 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
 
 fn part(text: &str) -> std::result::Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(x) if x > 0.0 && x <= 1.0 => Ok(x),
-        _ => Err("a number above 0, 1 at most".into()),
+        Ok(x) if (0.0..=1.0).contains(&x) => Ok(x),
+        _ => Err("a number from 0 to 1".into()),
     }
 }
 
@@ -82,6 +82,13 @@ pub(crate) struct Plan {
     before: Duration,
     fragment: f64,
     pool: Size,
+}
+
+impl Plan {
+    /// Kinds of rounds.
+    fn kinds(&self) -> u64 {
+        if self.fragment > 0.0 { 3 } else { 2 }
+    }
 }
 
 /// `expand_fast_index_creation` of a subject.

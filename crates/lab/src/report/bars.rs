@@ -69,7 +69,7 @@ pub struct Part {
 }
 
 impl Bars {
-    /// One SVG element per group.
+    /// One SVG element per group that has any bar.
     pub(super) fn svgs(&self) -> Vec<String> {
         let bars = || self.groups.iter().flat_map(|g| &g.bars);
         let longest = bars().map(|b| b.name.chars().count()).max().unwrap_or(0);
@@ -78,7 +78,8 @@ impl Bars {
             scale: Scale::over(bars().map(|b| b.value), self.log),
             names: (longest as f64 * CHARACTER + 10.0).clamp(NAMES.0, NAMES.1),
         };
-        self.groups.iter().map(|g| drawing.group(g)).collect()
+        let groups = self.groups.iter().filter(|g| !g.bars.is_empty());
+        groups.map(|g| drawing.group(g)).collect()
     }
 }
 

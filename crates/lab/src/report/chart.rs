@@ -113,7 +113,7 @@ impl Figure {
         log
     }
 
-    /// The panels, each as an SVG element.
+    /// The panels with any point, each as an SVG element.
     pub(super) fn svgs(&self) -> Vec<String> {
         let points = || self.panels.iter().flat_map(|p| &p.series);
         let all = || points().flat_map(|s| &s.points);
@@ -127,7 +127,9 @@ impl Figure {
             false => RIGHT,
         };
         let area = Area { x, y, right };
-        self.panels.iter().map(|p| area.panel(self, p)).collect()
+        let any = |p: &&Panel| p.series.iter().any(|s| !s.points.is_empty());
+        let panels = self.panels.iter().filter(any);
+        panels.map(|p| area.panel(self, p)).collect()
     }
 }
 
@@ -192,7 +194,7 @@ impl Area {
                 out,
                 "<path class=\"grid\" d=\"M{x:.1} {bottom}v4\"/>\
                  <text class=\"k m\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-                bottom + 15.0,
+                bottom + 17.0,
                 tick_text(tick)
             );
         }
@@ -258,7 +260,7 @@ impl Area {
             .collect();
         ends.sort_by(|a, b| a.0.total_cmp(&b.0));
         let heights: Vec<f64> = ends.iter().map(|e| e.0).collect();
-        let spread = spread(&heights, TOP + 4.0, HEIGHT - BOTTOM + 4.0);
+        let spread = spread(&heights, TOP + 4.0, HEIGHT - BOTTOM);
         let x = WIDTH - self.right + 8.0;
         for ((_, s), y) in ends.iter().zip(spread) {
             let class = match s.base {
@@ -367,11 +369,17 @@ mod tests {
         let figure = Figure {
             panels: vec![Panel {
                 title: "<b>&\"".into(),
+                series: vec![Series {
+                    points: vec![(1.0, 1.0)],
+                    ..Series::default()
+                }],
                 ..Panel::default()
             }],
             ..Figure::default()
         };
         assert!(figure.svgs()[0].contains("&lt;b&gt;&amp;&quot;"));
+        // What has no point is not drawn.
+        assert!(Figure::default().svgs().is_empty());
     }
 
     #[test]

@@ -6,7 +6,8 @@ use crate::rebuild::article::PUBLISHED;
 use crate::report::{Bar, Bars, Block, Group, grouped, num, ratio, seconds};
 use serde_json::Value;
 
-/// A constraint makes a rebuild slower if it is so by this part at least.
+/// A constraint makes a rebuild slower if it is so in each of at least so many rounds, and by this part at least.
+const ROUNDS: u64 = 3;
 const NOTABLE: f64 = 0.1;
 
 /// A rebuild's time in several rounds.
@@ -74,7 +75,8 @@ impl Target {
         all.max_by(|a, b| a.1.median.total_cmp(&b.1.median))
     }
 
-    fn said(&self) -> String {
+    /// `rounds`: how many there were of each.
+    fn said(&self, rounds: u64) -> String {
         let name = &self.name;
         let mut text = format!("takes {name} {}", seconds(self.plain.median));
         if let Some(slow) = self.row_by_row {
@@ -84,8 +86,10 @@ impl Target {
                 seconds(slow.median)
             );
         }
-        let dearer =
-            |t: &Time| t.least > self.plain.most && t.median > self.plain.median * (1.0 + NOTABLE);
+        let dearer = |t: &Time| {
+            let notable = t.median > self.plain.median * (1.0 + NOTABLE);
+            rounds >= ROUNDS && t.least > self.plain.most && notable
+        };
         let slow = self.with.iter().filter(|(_, t)| dearer(t));
         let slow: Vec<String> = slow
             .map(|(keys, t)| {
@@ -104,10 +108,11 @@ impl Target {
         if !slow.is_empty() {
             text = format!("{text}, {}", listed(&slow));
         }
-        if !rest.is_empty() {
-            text = format!("{text}, and no longer that could be told {}", listed(&rest));
+        match (rest.is_empty(), rounds < ROUNDS) {
+            (true, _) => text,
+            (_, true) => format!("{text}, {}", listed(&rest)),
+            _ => format!("{text}, and no longer that could be told {}", listed(&rest)),
         }
-        text
     }
 }
 
@@ -115,7 +120,8 @@ pub(super) fn told(data: &Value) -> Option<Told> {
     let targets = targets(data);
     let first = targets.first()?;
     let rows = grouped(data["rows"].as_u64().unwrap_or(0));
-    let clauses: Vec<String> = targets.iter().map(Target::said).collect();
+    let rounds = data["rounds"].as_u64().unwrap_or(0);
+    let clauses: Vec<String> = targets.iter().map(|t| t.said(rounds)).collect();
     let articles = PUBLISHED[2].total / PUBLISHED[1].total;
     let (value, note) = match first.worst() {
         Some((keys, t)) => (
@@ -246,6 +252,17 @@ mod tests {
         let sentence = lost.unwrap().sentence;
         assert!(
             sentence.ends_with("1.00 s, with a unique key 2.50 times as long."),
+            "{sentence}"
+        );
+        // One round tells nothing of noise.
+        let mut once = data(&[
+            ("Millpond", 0, on, "plain", 1.0),
+            ("Millpond", 0, on, "unique", 2.5),
+        ]);
+        once["rounds"] = json!(1);
+        let sentence = told(&once).unwrap().sentence;
+        assert!(
+            sentence.ends_with("1.00 s, with a unique key (2.50 s)."),
             "{sentence}"
         );
         let none = told(&data(&[("Millpond", 0, on, "unique", 2.5)]));

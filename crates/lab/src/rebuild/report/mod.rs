@@ -28,9 +28,15 @@ impl Results {
             title: "OPTIMIZE TABLE with a unique and a foreign key, sorted and row by row".into(),
             intro: format!(
                 "A table of {rows} rows like \u{201c}employees\u{201d} of the sample database, with four secondary indexes, is rebuilt: without constraints, \
-                 with a unique key, with a foreign key, with both; as a rebuild left it, and after {} of its rows were removed and \
-                 brought back. After \u{201c}Speeding up OPTIMIZE for InnoDB tables\u{201d} (2012).",
-                percent(self.plan.fragment)
+                 with a unique key, with a foreign key, with both; as a rebuild left it{}. After \u{201c}Speeding up OPTIMIZE for InnoDB \
+                 tables\u{201d} (2012).",
+                match self.plan.fragment {
+                    0.0 => String::new(),
+                    part => format!(
+                        ", and after {} of its rows were removed and brought back",
+                        percent(part)
+                    ),
+                }
             ),
             incomplete,
             headline: self.headline(),
