@@ -68,7 +68,7 @@ pub struct Args {
     /// Most connections at a time [default: 151]
     #[arg(long, env = "MILLPOND_MAX_CONNECTIONS", value_name = "N")]
     max_connections: Option<u32>,
-    /// Serve metrics for Prometheus on this loopback address, like 127.0.0.1:9104 [default: no metrics]
+    /// Serve a status page and metrics for Prometheus on this loopback address, like 127.0.0.1:9104 [default: no metrics]
     #[arg(long, env = "MILLPOND_METRICS_ADDR", value_name = "ADDR")]
     metrics_addr: Option<SocketAddr>,
     /// What to log: error, warn, info, debug or trace [default: info]
@@ -261,7 +261,8 @@ fn greet(server: &Server<Instance>, metrics: Option<&MetricsServer>, data: &Path
         println!("  mysql -S {} -u root", full(path).display());
     }
     if let Some(metrics) = metrics {
-        println!("Metrics are at http://{}/metrics", metrics.addr());
+        let addr = metrics.addr();
+        println!("The status page is at http://{addr}/, metrics at http://{addr}/metrics");
     }
     println!("Stop with Ctrl-C.");
 }

@@ -202,7 +202,8 @@ fn other_requests_are_refused() {
         let answer = db.ask(request);
         answer.lines().next().unwrap_or_default().to_string()
     };
-    assert_eq!(status(b"GET / HTTP/1.1\r\n\r\n"), "HTTP/1.1 404 Not Found");
+    let nowhere = status(b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(nowhere.starts_with("HTTP/1.1 404 Not Found"), "{nowhere}");
     assert_eq!(
         status(b"POST /metrics HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc"),
         "HTTP/1.1 405 Method Not Allowed"
@@ -256,4 +257,127 @@ fn an_address_that_others_reach_is_refused() {
     assert!(MetricsServer::start(db.instance.clone(), open).is_err());
     let taken = db.metrics.as_ref().unwrap().addr();
     assert!(MetricsServer::start(db.instance.clone(), taken).is_err());
+}
+
+/// Of the status page: the head and the body of the answer.
+fn page(db: &Db, path: &str, host: &str) -> (String, String) {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n");
+    let answer = db.ask(request.as_bytes());
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+    (head.to_string(), body.to_string())
+}
+
+#[test]
+fn the_status_page_fetches_only_its_own_files() {
+    let db = Db::start();
+    let (head, html) = page(&db, "/", "localhost:9104");
+    assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+    let policy = "\r\nContent-Security-Policy: default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; \
+                  base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'\r\n";
+    assert!(head.contains(policy), "{head}");
+    assert!(head.contains("\r\nX-Content-Type-Options: nosniff\r\n"));
+    for inline in ["<style", "style=", "onclick", "http:", "https:", "<form"] {
+        assert!(!html.contains(inline), "{inline}");
+    }
+    // Whatever it names is there, with its type.
+    let named = html
+        .split("=\"/")
+        .skip(1)
+        .filter_map(|t| t.split('"').next());
+    let mut files = 0;
+    for file in named {
+        let (head, body) = page(&db, &format!("/{file}"), "127.0.0.1");
+        assert!(
+            head.starts_with("HTTP/1.1 200 OK\r\n") && !body.is_empty(),
+            "/{file}"
+        );
+        let kind = match file.split_once('.') {
+            Some((_, "js")) => "text/javascript",
+            Some((_, "css")) => "text/css",
+            Some((_, "json")) => "application/json",
+            _ => "text/plain",
+        };
+        assert!(
+            head.contains(&format!("\r\nContent-Type: {kind}")),
+            "{head}"
+        );
+        files += 1;
+    }
+    assert!(files >= 3, "{html}");
+}
+
+#[test]
+fn other_sites_do_not_reach_the_status_page() {
+    let db = Db::start();
+    for path in ["/", "/status.json", "/status.js", "/status.css"] {
+        for host in ["evil.example", "10.0.0.1", ""] {
+            let (head, body) = page(&db, path, host);
+            assert!(head.starts_with("HTTP/1.1 421 "), "{head}");
+            assert_eq!(body, "Misdirected Request\n");
+        }
+    }
+    // As before, Prometheus may call it by any name.
+    assert!(
+        page(&db, "/metrics", "db.example")
+            .0
+            .starts_with("HTTP/1.1 200 ")
+    );
+    let head = db.ask(b"GET / HTTP/1.0\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 421 "), "{head}");
+    let head = db.ask(b"POST /status.json HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert!(head.starts_with("HTTP/1.1 405 "), "{head}");
+}
+
+#[test]
+fn the_status_tells_what_happened_and_no_literal() {
+    let db = Db::start();
+    let info = ConnectionInfo {
+        multi_statements: true,
+        ..ConnectionInfo::default()
+    };
+    let mut session = db.instance.connect(info).unwrap();
+    session
+        .execute(
+            "CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY COMMENT 'hidden1', s VARCHAR(20) DEFAULT 'hidden2'); \
+             INSERT INTO shop.orders VALUES (4711, 'hidden3'); SELECT s FROM shop.orders WHERE id = 4711; \
+             CREATE USER u IDENTIFIED BY 'hidden4'; ALTER USER u IDENTIFIED BY 'hidden5'; DROP TABLE shop.orders",
+            &mut Nowhere,
+        )
+        .unwrap();
+    let text = page(&db, "/status.json", "localhost").1;
+    for secret in ["hidden", "4711"] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    let s: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(s["ddl_statements"], 3);
+    assert_eq!(s["ddl"][0]["kind"], "DROP TABLE");
+    assert_eq!(s["ddl"][0]["about"], "shop.orders");
+    assert!(s["ddl"][0]["took_us"].as_u64().is_some());
+    let ended: u64 = (s["seconds"].as_array().unwrap().iter())
+        .map(|second| second[1].as_u64().unwrap())
+        .sum();
+    assert_eq!(ended, 7);
+    let digests: Vec<&str> = (s["statements"].as_array().unwrap().iter())
+        .map(|d| d["text"].as_str().unwrap())
+        .collect();
+    let select = "SELECT `s` FROM `shop` . `orders` WHERE `id` = ?";
+    assert!(digests.contains(&select), "{digests:?}");
+    let of = |kind: &str| {
+        let kinds = s["kinds"].as_array().unwrap();
+        kinds.iter().find(|k| k["kind"] == kind).cloned().unwrap()
+    };
+    assert_eq!(of("INSERT")["count"], 1);
+    let buckets = of("SELECT")["log"].clone();
+    let counted: u64 = (buckets.as_array().unwrap().iter())
+        .map(|n| n.as_u64().unwrap())
+        .sum();
+    assert_eq!(counted, 1);
+    for (group, name) in [
+        ("pool", "total"),
+        ("pool", "page_bytes"),
+        ("log", "capacity"),
+        ("graveyard", "bytes"),
+    ] {
+        assert!(s[group][name].is_u64(), "{group}.{name}");
+    }
 }

@@ -38,7 +38,7 @@ pub mod watch;
 
 pub use accounts::login::{Admitted, Candidate, Client, Verdict};
 pub use counters::Counter;
-pub use instance::{Instance, InstanceOptions, PasswordKeySettings, TlsSettings, Transport};
+pub use instance::{Alike, Instance, InstanceOptions, PasswordKeySettings, TlsSettings, Transport};
 pub use kept_rows::KeptRows;
 pub use millpond_sql::{
     ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value, error, memory, result, types,

@@ -12,8 +12,9 @@ pub(super) fn page(r: &Report) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<link rel=\"icon\" href=\"data:,\">\n\
-         <title>{title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n\
+         <title>{title}</title>\n<style>\n{}{STYLE}</style>\n</head>\n<body>\n<main>\n\
          <h1>{title}</h1>\n<p class=\"intro\">{}</p>\n",
+        millpond_page::STYLE,
         escape(&r.intro)
     );
     incomplete(&mut out, r.incomplete.as_deref());
@@ -110,7 +111,10 @@ pub(super) fn block(out: &mut String, block: &Block, level: Level) {
             out.push_str("</details>\n");
         }
         Block::Bars(b) => panels(out, (&b.title, &b.caption), &b.svgs(), level),
-        Block::Ranges(r) => panels(out, (&r.title, &r.caption), &[r.svg()], level),
+        Block::Ranges(r) => {
+            let svg: Vec<String> = (!r.rows.is_empty()).then(|| r.svg()).into_iter().collect();
+            panels(out, (&r.title, &r.caption), &svg, level);
+        }
         Block::Contents(entries) => chapter::contents(out, entries),
         Block::Chapter(c) => chapter::chapter(out, c),
         Block::Section(s) => chapter::section(out, s),
@@ -151,6 +155,10 @@ pub(super) fn note(out: &mut String, text: &str) {
 }
 
 fn panels(out: &mut String, (title, caption): (&str, &str), svgs: &[String], level: Level) {
+    // What was not measured has no chart.
+    if svgs.is_empty() {
+        return;
+    }
     let class = if svgs.len() == 1 {
         "panels one"
     } else {

@@ -9,6 +9,9 @@ use millpond_session::watch::{self, KindLatency, LOG_BUCKETS};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// Its media type.
+pub(super) const TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
+
 /// The doubling buckets that go out: from 16 microseconds to 16.8 seconds.
 const BUCKETS: std::ops::RangeInclusive<usize> = 4..=24;
 const _: () = assert!(*BUCKETS.end() < LOG_BUCKETS);

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `data_file` | where the shared data file is |
 //! | `facts` | what virtual tables and system variables ask of a session |
+//! | `heaviest` | the statements that took most time, for who asks without SQL |
 //! | `login` | letting clients in |
 //! | `start` | what variables are from the start |
 //! | `transport` | what secures connections |
@@ -24,6 +25,7 @@ use millpond_store::{DropAlgorithm, Engine, Options};
 
 mod data_file;
 mod facts;
+mod heaviest;
 mod login;
 mod start;
 mod transport;
@@ -46,6 +48,7 @@ use millpond_sql::statistics::refresh::Refresher;
 use millpond_sql::statistics::{self, Settings};
 
 pub(crate) use facts::Facts;
+pub use heaviest::Alike;
 pub(crate) use start::Source;
 pub use transport::{PasswordKeySettings, TlsSettings, Transport};
 

@@ -149,10 +149,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Subjects with their rounds in ms with an empty pool and with 1 GiB.
-    fn data(of: &[(&str, Option<&str>, [f64; 3], [f64; 3])]) -> Value {
-        let subject = |s: &(&str, Option<&str>, [f64; 3], [f64; 3])| json!({"label": s.0, "algorithm": s.1, "style": 0, "target": 0, "origin": "MySQL 5.1"});
-        let cell = |s: &(&str, Option<&str>, [f64; 3], [f64; 3])| {
+    /// A subject, its algorithm, its rounds in ms with an empty pool and with 1 GiB.
+    type Given<'a> = (&'a str, Option<&'a str>, [f64; 3], [f64; 3]);
+
+    fn data(of: &[Given<'_>]) -> Value {
+        let subject = |s: &Given<'_>| json!({"label": s.0, "algorithm": s.1, "style": 0, "target": 0, "origin": "MySQL 5.1"});
+        let cell = |s: &Given<'_>| {
             [(0u64, s.2), (1 << 30, s.3)].map(|(fill, rounds)| {
                 json!({"subject": s.0, "fill_bytes": fill, "cached_bytes": fill,
                        "seconds_per_drop": rounds[1] / 1e3, "rounds_seconds_per_drop": rounds.map(|r| r / 1e3)})
