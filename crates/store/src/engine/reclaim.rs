@@ -420,7 +420,11 @@ impl Worker {
     ) -> Result<bool> {
         let mut free = Vec::with_capacity(graves.len());
         for grave in graves {
-            if !self.shared.is_held(grave.space) && !self.is_used(grave)? {
+            // Whoever built it may have finished and removed the grave since it was read: then it is not held any more, and not there either.
+            if !self.shared.is_held(grave.space)
+                && self.catalog.grave(grave.space)?.is_some()
+                && !self.is_used(grave)?
+            {
                 free.push(*grave);
             }
         }
