@@ -3,7 +3,7 @@
 
 mod common;
 use common::*;
-use millpond_store::engine::{NewTable, Place};
+use millpond_store::engine::{CopyDatabase, NewTable, Place};
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
 use std::collections::BTreeMap;
@@ -13,18 +13,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Rows by the first field.
 type Rows = BTreeMap<i64, Vec<u8>>;
 
-/// Tables: names of their indexes, and rows.
+/// Names of indexes, and rows, by table.
+type Tables = BTreeMap<String, (Vec<String>, Rows)>;
+
+/// Databases by name, of which one has tables; and another that is made of it, or of which it is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Model {
     databases: Vec<String>,
     tablespaces: Vec<String>,
-    tables: BTreeMap<String, (Vec<String>, Rows)>,
+    tables: Tables,
+    copy: Option<Tables>,
 }
+
+/// The other one.
+const COPY: &str = "copy";
 
 /// One statement of the script.
 enum Op {
     CreateDatabase,
     DropDatabase,
+    /// Another database is made like it, with rows or without.
+    Copy(bool),
+    /// It is made like the other one, with rows.
+    CopyBack,
+    DropCopy,
     Create(&'static str, bool),
     CreateTablespace(&'static str),
     RenameTablespace(&'static str, &'static str),
@@ -105,6 +117,43 @@ fn fill_script() -> Vec<Op> {
         Op::Drop(&["b", "few"]),
         Op::Create("own", true),
         Op::Fill("own", put_rows(0..2, 2, 50), true),
+    ]
+}
+
+/// Databases made of others, with small tables and large ones, chains, files of their own and tablespaces, and changed and dropped then.
+fn copies_script() -> Vec<Op> {
+    let gone = |ids: std::ops::Range<i64>| ids.map(|i| (i, None)).collect::<Vec<_>>();
+    vec![
+        Op::CreateDatabase,
+        Op::Copy(true),
+        Op::DropCopy,
+        Op::Create("a", false),
+        Op::Rows("a", put_rows(0..6, 0, 40), true),
+        Op::Rows("a", gone(1..3), true),
+        Op::Create("b", false),
+        Op::Rows("b", put_rows(0..9, 1, 30), true),
+        Op::CreateIndex("b"),
+        Op::Create("empty", false),
+        Op::Copy(true),
+        Op::Rows("a", put_rows(3..9, 2, 30), true),
+        Op::DropDatabase,
+        Op::CopyBack,
+        Op::DropCopy,
+        Op::CreateTablespace("ts"),
+        Op::CreateIn("in", "ts"),
+        Op::Rows("in", put_rows(0..3, 4, 9000), true),
+        Op::Create("own", true),
+        Op::Rows("own", put_rows(0..3, 5, 20_000), true),
+        Op::Create("large", false),
+        Op::Fill("large", put_rows(0..120, 6, 1200), true),
+        Op::Rows("large", put_rows(3..5, 7, 20_000), true),
+        Op::Rows("large", gone(7..9), true),
+        Op::Copy(true),
+        Op::DropDatabase,
+        Op::CopyBack,
+        Op::Rows("large", put_rows(100..104, 9, 300), true),
+        Op::DropCopy,
+        Op::Rows("in", put_rows(2..5, 9, 300), true),
     ]
 }
 
@@ -229,8 +278,24 @@ fn model_of(op: &Op, m: &Model) -> Model {
     match op {
         Op::CreateDatabase => m.databases.push(D.into()),
         Op::DropDatabase => {
-            m.databases.clear();
+            m.databases.retain(|d| d != D);
             m.tables.clear();
+        }
+        Op::Copy(rows) => {
+            m.databases.insert(0, COPY.into());
+            let mut tables = m.tables.clone();
+            if !rows {
+                tables.values_mut().for_each(|t| t.1.clear());
+            }
+            m.copy = Some(tables);
+        }
+        Op::CopyBack => {
+            m.databases.push(D.into());
+            m.tables = m.copy.clone().unwrap();
+        }
+        Op::DropCopy => {
+            m.databases.retain(|d| d != COPY);
+            m.copy = None;
         }
         Op::CreateTablespace(name) => m.tablespaces.push((*name).into()),
         Op::DropTablespace(name) => m.tablespaces.retain(|t| t != name),
@@ -269,6 +334,9 @@ fn execute(db: &Engine, op: &Op) -> Result<()> {
     match op {
         Op::CreateDatabase => db.create_database(&owner, D, b"utf8"),
         Op::DropDatabase => db.drop_database(&owner, D).map(drop),
+        Op::Copy(rows) => copy(db, (D, COPY), *rows),
+        Op::CopyBack => copy(db, (COPY, D), true),
+        Op::DropCopy => db.drop_database(&owner, COPY).map(drop),
         Op::Create(t, own) => {
             let mut t = table(t, &[("PRIMARY", true, &[0]), ("n", false, &[1])]);
             t.place = Some(Place::file_per_table(*own));
@@ -317,6 +385,12 @@ fn execute(db: &Engine, op: &Op) -> Result<()> {
             }
         }
     }
+}
+
+fn copy(db: &Engine, (from, to): (&str, &str), rows: bool) -> Result<()> {
+    let what = CopyDatabase { from, to, rows };
+    db.copy_database(&db.owner(), what, &mut AsTheyAre)
+        .map(drop)
 }
 
 /// A table in the making, and one whose place another has taken: the layer above drops both when it opens the database.
@@ -442,13 +516,21 @@ fn contents(db: &Engine) -> Model {
     };
     let tablespaces = db.tablespaces().unwrap();
     m.tablespaces = tablespaces.into_iter().map(|t| t.name).collect();
-    if m.databases.is_empty() {
-        return m;
+    if m.databases.iter().any(|d| d == D) {
+        m.tables = tables_of(db, D);
     }
-    for name in db.tables(D).unwrap() {
+    if m.databases.iter().any(|d| d == COPY) {
+        m.copy = Some(tables_of(db, COPY));
+    }
+    m
+}
+
+fn tables_of(db: &Engine, database: &str) -> Tables {
+    let mut tables = Tables::new();
+    for name in db.tables(database).unwrap() {
         let owner = db.owner();
         let mut txn = db.begin(&owner, Isolation::RepeatableRead);
-        let t = db.open_table(&mut txn, D, &name).unwrap();
+        let t = db.open_table(&mut txn, database, &name).unwrap();
         let mut rows = BTreeMap::new();
         let (dir, mode) = (Direction::Forward, ReadMode::Consistent);
         let mut scan = t
@@ -461,10 +543,10 @@ fn contents(db: &Engine) -> Model {
         }
         drop(scan);
         let indexes = t.def().indexes.iter().map(|i| i.name.clone()).collect();
-        m.tables.insert(name, (indexes, rows));
+        tables.insert(name, (indexes, rows));
         db.commit(txn).unwrap();
     }
-    m
+    tables
 }
 
 /// Runs the script until the power goes: the model before and after the statement that failed.
@@ -569,6 +651,11 @@ fn fills_at_every_write() {
 #[test]
 fn small_tables_at_every_write() {
     every_cut(DropAlgorithm::Millpond, &small_script());
+}
+
+#[test]
+fn copies_at_every_write() {
+    every_cut(DropAlgorithm::Millpond, &copies_script());
 }
 
 #[test]

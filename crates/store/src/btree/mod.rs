@@ -19,6 +19,7 @@
 //! | `hashed` | point searches through the adaptive hash index |
 //! | `small` | indexes that share a tree while they have no root |
 //! | `shared` | the tree that they share |
+//! | `several` | several of them put there, or removed, at once |
 //! | `divide` | keys that part a range into about equal pieces |
 //! | `check`, `estimate` | verification; row counts for the planner |
 //!
@@ -45,6 +46,7 @@ mod hashed;
 mod merge;
 mod runs;
 mod scan;
+mod several;
 mod shared;
 mod small;
 mod split;
@@ -56,6 +58,7 @@ pub use bulk::{Bulk, FromIter, Records, Root};
 pub use check::Checked;
 pub use edit::{LeafEdit, LeafHint};
 pub use scan::{CrossingVisit, Cursor, Dir, ScanEnd, Visit};
+pub use several::NewEntries;
 pub use shared::{MakeRoot, Missing, Roots, Shared, owner_of};
 
 use crate::error::{Error, Result};

@@ -57,7 +57,7 @@ pub trait Roots: Send + Sync {
 
 /// The tree that small indexes share, once there is one.
 pub struct Shared {
-    pager: Arc<Pager>,
+    pub(super) pager: Arc<Pager>,
     pub(super) space: Arc<Space>,
     tree: OnceLock<Tree>,
     making: Mutex<()>,

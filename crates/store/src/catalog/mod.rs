@@ -350,6 +350,24 @@ impl Catalog {
         })
     }
 
+    /// Visits the rows of a database's tables and partitions, by name, partitions behind their table.
+    pub fn each_table_of(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        f: &mut dyn FnMut(TableRow) -> Result<()>,
+    ) -> Result<()> {
+        let below = self.dropped_below(txn, database)?;
+        let prefix = row::database_key(database)?;
+        let mut scan = scan(&self.tables, txn, prefix, Fetch::Row)?;
+        while let Some(row) = scan.next(txn)? {
+            if row::table_id(row.row)? >= below {
+                f(row::decode_table(row.row)?)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Visits the rows of all tables, those that were dropped with their database among them.
     pub fn each_row(&self, txn: &mut Txn, f: &mut dyn FnMut(TableRow) -> Result<()>) -> Result<()> {
         let mut scan = scan(&self.tables, txn, Vec::new(), Fetch::Row)?;
@@ -557,6 +575,12 @@ impl Catalog {
     /// The same for all tables of a database.
     pub fn invalidate_database(&self, database: &str) {
         self.cache.invalidate_database(database);
+    }
+
+    /// The object of the table with this id that is in memory, be it one of before its last change: the core is the same.
+    pub fn known_by_id(&self, id: u64) -> Option<Arc<Table>> {
+        let quarantined = || self.quarantined.lock().get(&id).cloned();
+        self.cache.by_id(id).or_else(quarantined)
     }
 
     /// Whether the table with this id is open.

@@ -268,6 +268,8 @@ pub(crate) fn database_body(row: &[u8]) -> Result<Vec<u8>> {
 pub(crate) struct Grave {
     /// The space; for a whole file one of its spaces, to tell graves apart.
     pub space: SpaceId,
+    /// How many spaces, whose ids follow that one, it is the grave of besides. All of them are small indexes' then.
+    pub more: u64,
     /// Where it is.
     pub file: FileId,
     /// Its root page (0: it has none, or the file goes as a whole).
@@ -287,6 +289,18 @@ pub(crate) struct Late {
     pub database: String,
     pub table: String,
     pub index: String,
+}
+
+impl Grave {
+    /// Whether it is one of several small indexes.
+    pub fn is_range(&self) -> bool {
+        self.more > 0
+    }
+
+    /// The last of its spaces.
+    pub fn last(&self) -> SpaceId {
+        SpaceId(self.space.0.saturating_add(self.more))
+    }
 }
 
 impl Late {
@@ -324,6 +338,9 @@ pub(crate) fn encode_grave(g: &Grave) -> Vec<u8> {
     for name in [&late.database, &late.table, &late.index] {
         put_bytes(&mut out, name.as_bytes());
     }
+    if g.more > 0 {
+        put_varint(&mut out, g.more);
+    }
     out
 }
 
@@ -346,6 +363,7 @@ pub(crate) fn decode_grave(row: &[u8]) -> Result<Grave> {
     }
     // The first version of the format ended here.
     let mut late = Late::default();
+    let mut more = 0;
     if row.len() > GRAVE {
         let mut r = Reader(&row[GRAVE..]);
         late = Late {
@@ -354,9 +372,13 @@ pub(crate) fn decode_grave(row: &[u8]) -> Result<Grave> {
             table: text(r.bytes()?)?,
             index: text(r.bytes()?)?,
         };
+        if !r.0.is_empty() {
+            more = r.varint()?;
+        }
     }
     Ok(Grave {
         space: SpaceId(u64::from_be_bytes(row[..8].try_into().unwrap())),
+        more,
         file: FileId(get_u64(row, 8)),
         root: get_u32(row, GRAVE_ROOT),
         whole_file: row[20] != 0,
@@ -426,6 +448,7 @@ mod tests {
     fn graves_of_both_formats_are_read() {
         let grave = Grave {
             space: SpaceId(4000),
+            more: 0,
             file: FileId(3),
             root: 17,
             whole_file: true,
@@ -443,6 +466,10 @@ mod tests {
         for cut in (0..row.len()).filter(|&c| c != GRAVE) {
             assert!(decode_grave(&row[..cut]).is_err(), "{cut}");
         }
+        let several = Grave { more: 300, ..grave };
+        let longer = encode_grave(&several);
+        assert_eq!(decode_grave(&longer).unwrap(), several);
+        assert!(decode_grave(&longer[..longer.len() - 1]).is_err());
     }
 
     #[test]

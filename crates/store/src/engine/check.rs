@@ -54,6 +54,17 @@ impl Findings {
         spaces.get(&owner).is_some_and(|k| !k.live)
             || spaces.values().any(|k| !k.live && k.root == page)
     }
+    /// The grave of small indexes; those among them that have one of their own turned out to be larger.
+    fn know_several(&mut self, grave: &Grave) {
+        let spaces = self.known.entry(grave.file).or_default();
+        for id in grave.space.0..=grave.last().0 {
+            spaces.entry(id).or_insert_with(|| Known {
+                root: 0,
+                name: format!("the grave of spaces from {} on", grave.space.0),
+                live: false,
+            });
+        }
+    }
     fn know(&mut self, file: FileId, space: SpaceId, root: PageNo, name: String, live: bool) {
         let spaces = self.known.entry(file).or_default();
         let known = Known { root, name, live };
@@ -138,9 +149,13 @@ impl Inner {
                 ));
             }
         }
-        for grave in &graves {
+        let (several, single): (Vec<&Grave>, _) = graves.iter().partition(|g| g.is_range());
+        for grave in single {
             let name = format!("the grave of space {}", grave.space.0);
             f.know(grave.file, grave.space, grave.root, name, false);
+        }
+        for grave in several {
+            f.know_several(grave);
         }
         self.check_shared(&mut f)?;
         self.check_files(&mut f, &graves)?;

@@ -77,6 +77,7 @@ impl<'r> Aftermath<'r> {
         } else if let Some(&(space, file)) = spaces.first() {
             let grave = Grave {
                 space,
+                more: 0,
                 file,
                 root: 0,
                 whole_file: true,
@@ -503,7 +504,12 @@ impl Inner {
     }
 
     pub(super) fn new_table_id(&self) -> Result<u64> {
-        Ok(SpaceId::FIRST_USER + self.pager.counter(TABLE_IDS).fetch_add(1)?)
+        self.new_table_ids(1)
+    }
+
+    /// Ids one behind the other; the first.
+    pub(super) fn new_table_ids(&self, count: u64) -> Result<u64> {
+        Ok(SpaceId::FIRST_USER + self.pager.counter(TABLE_IDS).fetch_add(count)?)
     }
 
     /// `alone`: no other table refers to one of them.
@@ -761,6 +767,7 @@ impl Inner {
 pub(super) fn grave_of(index: &IndexDef, def: &TableDef) -> Grave {
     Grave {
         space: index.space,
+        more: 0,
         file: def.file,
         root: index.root,
         whole_file: false,

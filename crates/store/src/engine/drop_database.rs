@@ -213,7 +213,7 @@ impl Inner {
 }
 
 /// An error if the owner was killed.
-fn not_killed(owner: &Owner) -> Result<()> {
+pub(super) fn not_killed(owner: &Owner) -> Result<()> {
     match owner.is_killed() {
         true => Err(Error::Interrupted),
         false => Ok(()),

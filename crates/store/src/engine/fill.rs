@@ -220,11 +220,12 @@ impl Drop for TableFill<'_> {
 }
 
 /// What has the pages of a table that is being made.
-fn graves_of(def: &TableDef) -> Vec<Grave> {
+pub(super) fn graves_of(def: &TableDef) -> Vec<Grave> {
     match def.file.is_own() {
         false => def.indexes.iter().map(|i| grave_of(i, def)).collect(),
         true => vec![Grave {
             space: def.indexes[0].space,
+            more: 0,
             file: def.file,
             root: 0,
             whole_file: true,

@@ -107,6 +107,13 @@ impl Inner {
             let bytes = self.pager.file_bytes(grave.file)?;
             return Ok((bytes, bytes / EXTENT_BYTES));
         }
+        if grave.is_range() {
+            let bytes = self
+                .ctx
+                .shared
+                .bytes_of_several(grave.space, grave.last())?;
+            return Ok((bytes, 0));
+        }
         let extents = self.pager.space_extents(grave.space, grave.file)?;
         let root = match grave.root {
             0 if grave.file == FileId::SHARED => self.ctx.shared.bytes(grave.space)?,

@@ -5,6 +5,7 @@
 //! | `open` | creating, recovering, closing |
 //! | `ddl` | CREATE, DROP, TRUNCATE, RENAME |
 //! | `drop_database` | DROP DATABASE |
+//! | `copy` | CREATE DATABASE ... LIKE |
 //! | `dropped` | tables of dropped databases follow in the background |
 //! | `index` | CREATE INDEX, DROP INDEX |
 //! | `online` | index builds while rows change |
@@ -31,6 +32,7 @@
 //! reads go on ([`Engine::stopped`]).
 
 mod check;
+mod copy;
 mod ddl;
 mod drop_database;
 mod dropped;
@@ -72,6 +74,7 @@ use crate::txn::{
     Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, TrxId, Txn, TxnInfo,
     TxnSystem, WaitInfo, Xid,
 };
+pub use copy::{CopiedParts, CopyDatabase};
 pub(crate) use ddl::lock_row;
 use dropped::Dropper;
 pub use fill::TableFill;

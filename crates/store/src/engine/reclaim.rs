@@ -391,7 +391,11 @@ impl Worker {
         let Some(grave) = self.catalog.grave(space)? else {
             return Ok(true);
         };
-        if !self.is_doomed(grave.file)? {
+        if grave.is_range() {
+            if !self.remove_several(&grave, pace)? {
+                return Ok(false);
+            }
+        } else if !self.is_doomed(grave.file)? {
             let space = self.pager.space(grave.space, grave.file);
             self.pager.drop_space(&space);
             if !self.pager.free_extents(&space, pace)? {
@@ -409,6 +413,25 @@ impl Worker {
         }
         self.remove(&grave)?;
         Ok(grave.root == 0 || pace.freed(ROOT_BYTES).is_continue())
+    }
+
+    /// Removes the entries of small indexes that have one grave, a leaf at a time. Whether the pass may go on.
+    fn remove_several(&self, grave: &Grave, pace: &mut Paced<'_>) -> Result<bool> {
+        loop {
+            let graveyard = self.shared.graveyard.lock();
+            let removed = self
+                .catalog
+                .ctx
+                .shared
+                .remove_some(grave.space, grave.last())?;
+            drop(graveyard);
+            if removed == 0 {
+                return Ok(true);
+            }
+            if pace.freed(removed as u64).is_break() {
+                return Ok(false);
+            }
+        }
     }
 
     /// Deletes files, with one sync of the log before and one of their folder after. Whether the pass may go on.

@@ -31,9 +31,27 @@ pub(super) struct Relations {
     constraints: BTreeMap<Vec<u8>, (i32, Constraint)>,
     /// The same for tables by name.
     tables: BTreeMap<TableName, i32>,
+    /// A database that the transaction makes, whose tables nobody else knows.
+    new_database: Option<String>,
+}
+
+/// What a transaction comes to that has noted [`Relations`].
+#[derive(Default)]
+struct Changes<'r> {
+    /// Keys of entries that go.
+    gone: Vec<&'r [u8]>,
+    /// Those that come: how often, and which constraint's they are.
+    come: Vec<(&'r [u8], i32, Option<&'r Constraint>)>,
+    /// Tables on the other side.
+    related: BTreeSet<TableName>,
 }
 
 impl Relations {
+    /// All tables of this database are the transaction's own making.
+    pub(super) fn all_new_in(&mut self, database: &str) {
+        self.new_database = Some(database.into());
+    }
+
     fn count(&mut self, def: &TableDef, refers: &References, by: i32) {
         let child = (&*def.database, &*def.name);
         for parent in &refers.parents {
@@ -79,25 +97,50 @@ impl Inner {
         }
     }
 
-    /// Carries out what a transaction has noted.
-    pub(super) fn settle(&self, txn: &mut Txn, relations: &Relations) -> Result<()> {
+    /// What is to be done about what a transaction has noted.
+    fn changes<'r>(&self, txn: &mut Txn, relations: &'r Relations) -> Result<Changes<'r>> {
         let changed = |n: &i32| *n != 0;
-        let (mut gone, mut come) = (Vec::new(), Vec::new());
-        let mut related: BTreeSet<TableName> = BTreeSet::new();
+        let Changes {
+            mut gone,
+            mut come,
+            mut related,
+        } = Changes::default();
         let parents = relations.parents.iter().map(|(key, n)| (key, n, None));
         let constraints = relations.constraints.iter();
         let constraints = constraints.map(|(key, (n, named))| (key, n, Some(named)));
         for (key, n, named) in parents.chain(constraints).filter(|(_, n, _)| changed(n)) {
             related.extend(references::parent_of(key));
             match *n < 0 {
-                true => gone.push(key),
-                false => come.push((key, *n, named)),
+                true => gone.push(&**key),
+                false => come.push((&**key, *n, named)),
             }
         }
         for (name, _) in relations.tables.iter().filter(|(_, n)| changed(n)) {
             // Of those that refer to it by this name in the end, and did before.
             related.extend(self.catalog.children(txn, &name.0, &name.1)?);
         }
+        let new = relations.new_database.as_deref();
+        related.retain(|(database, _)| Some(&**database) != new);
+        Ok(Changes {
+            gone,
+            come,
+            related,
+        })
+    }
+
+    /// Error [`Error::Related`] if the transaction could not carry out what it has noted.
+    pub(super) fn need_relations(&self, txn: &mut Txn, relations: &Relations) -> Result<()> {
+        let related = self.changes(txn, relations)?.related;
+        self.need_held(txn, &related)
+    }
+
+    /// Carries out what a transaction has noted.
+    pub(super) fn settle(&self, txn: &mut Txn, relations: &Relations) -> Result<()> {
+        let Changes {
+            gone,
+            come,
+            related,
+        } = self.changes(txn, relations)?;
         if related.is_empty() && come.is_empty() && gone.is_empty() {
             return Ok(());
         }

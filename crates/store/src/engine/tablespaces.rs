@@ -118,6 +118,7 @@ impl Engine {
                 return Err(Error::TablespaceNotEmpty(name.into()));
             }
             let grave = Grave {
+                more: 0,
                 // It is nobody's: graves are told apart by it.
                 space: inner.pager.new_space_id()?,
                 file: old.file,

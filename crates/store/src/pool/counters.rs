@@ -147,6 +147,12 @@ impl Pager {
         Ok(SpaceId(Counter { core, n }.fetch_add(1)?))
     }
 
+    /// So many space ids never used before, one behind the other; the first. The same.
+    pub fn new_space_ids(&self, count: u64) -> Result<SpaceId> {
+        let (core, n) = (self.core(), SPACES);
+        Ok(SpaceId(Counter { core, n }.fetch_add(count)?))
+    }
+
     /// A file id never used before. May write and sync the log: hold no latch.
     pub fn new_file_id(&self) -> Result<FileId> {
         let (core, n) = (self.core(), FILES);

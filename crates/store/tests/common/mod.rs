@@ -1,7 +1,7 @@
 //! What the store's tests share: a toy row format, and shorthands.
 #![allow(dead_code)]
 
-use millpond_store::engine::NewTable;
+use millpond_store::engine::{CopiedParts, NewTable};
 use millpond_store::hash_index::HashOptions;
 use millpond_store::io::sim::SimStorage;
 use millpond_store::log::FlushAtCommit;
@@ -190,6 +190,18 @@ impl Db {
         self.settled();
         let problems = self.engine.check().unwrap();
         assert!(problems.is_empty(), "{problems:#?}");
+    }
+}
+
+/// Copies say what the model says.
+pub struct AsTheyAre;
+
+impl CopiedParts for AsTheyAre {
+    fn table(&mut self, def: &TableDef) -> Result<Vec<u8>> {
+        Ok(def.body.clone())
+    }
+    fn object(&mut self, object: &Object) -> Result<Vec<u8>> {
+        Ok(object.body.clone())
     }
 }
 

@@ -5,6 +5,7 @@ mod hashed;
 mod model;
 mod pieces;
 mod redo;
+mod several;
 mod small;
 mod stress;
 

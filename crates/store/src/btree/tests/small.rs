@@ -68,7 +68,7 @@ impl Sharing {
     }
 
     /// The entries of the shared tree, which is in order, by index.
-    fn contents(&self) -> BTreeMap<u64, Model> {
+    pub fn contents(&self) -> BTreeMap<u64, Model> {
         let mut all: BTreeMap<u64, Model> = BTreeMap::new();
         if let Some(tree) = self.shared.tree() {
             checked(tree);

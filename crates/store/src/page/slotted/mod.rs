@@ -513,16 +513,26 @@ pub fn truncate(page: &mut [u8], slot: u16) {
 pub fn append(page: &mut [u8], records: &[u8]) {
     // Neither the old prefix nor any other is known to suit the new keys until all are there.
     set_skip(page, 0);
-    let mut rest = records;
-    while !rest.is_empty() {
-        let key_len = usize::from(get_u16(rest, 0));
-        let value_len = usize::from(get_u16(rest, 2));
-        let (key, value) = rest[4..4 + key_len + value_len].split_at(key_len);
+    for (key, value) in decode_records(records) {
         let n = usize::from(count(page));
         place(page, n, key, value);
-        rest = &rest[4 + key_len + value_len..];
     }
     rehead(page);
+}
+
+/// The records encoded by [`encode_record`], one behind the other.
+pub fn decode_records(records: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let mut rest = records;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let key_len = usize::from(get_u16(rest, 0));
+        let value_len = usize::from(get_u16(rest, 2));
+        let (record, after) = rest[4..].split_at(key_len + value_len);
+        rest = after;
+        Some(record.split_at(key_len))
+    })
 }
 
 /// Encodes a record for [`append`].

@@ -15,9 +15,11 @@
 //! **Locks.** None: the caller has made the table and tells nobody. Threads of a load end before it does.
 //! **Uniqueness** is checked on the sorted streams.
 
+mod copy;
 mod indexes;
 mod parts;
 
+use super::context::Context;
 use super::counts::RowOp;
 use super::format::{self, INLINE_PREFIX, OVERFLOW, ROW_HEADER, RowHeader};
 use super::{MAX_ROW, Table, chain};
@@ -26,7 +28,9 @@ use crate::error::{Error, Result};
 use crate::io::Storage;
 use crate::pool::Direct;
 use crate::sort::Sorter;
+use crate::space::Space;
 use crate::txn::{DdlStage, Owner, RollPtr, TrxId};
+pub(crate) use copy::{copy_small, copy_tree};
 use indexes::Indexes;
 pub use parts::PartLoads;
 use std::sync::Arc;
@@ -177,8 +181,9 @@ impl Load {
                     return Err(Error::DuplicateKey { index: 0 });
                 }
                 last.clone_from(&self.key);
+                let tree = &self.table.indexes[0].tree;
                 value(
-                    &self.table,
+                    (&self.table.ctx, tree.space()),
                     bulk,
                     self.means.trx,
                     (&self.key, row),
@@ -263,7 +268,8 @@ fn sorted(
                 row: Some(row.to_vec()),
             });
         }
-        value(table, &mut bulk, means.trx, (key, row), &mut new)?;
+        let place = (&*table.ctx, table.indexes[0].tree.space());
+        value(place, &mut bulk, means.trx, (key, row), &mut new)?;
         bulk.add(key, &new)?;
         last.clear();
         last.extend_from_slice(key);
@@ -271,9 +277,9 @@ fn sorted(
     Ok(bulk)
 }
 
-/// Makes the value of a row's clustered entry; what is too long for it goes into a chain.
+/// Makes the value of a row's clustered entry; what is too long for it goes into a chain of the index's space.
 fn value(
-    table: &Table,
+    (ctx, space): (&Context, &Arc<Space>),
     bulk: &mut Bulk,
     trx: TrxId,
     (key, row): (&[u8], &[u8]),
@@ -292,8 +298,8 @@ fn value(
     }
     let (head, tail) = row.split_at(INLINE_PREFIX);
     let chain = match bulk.beside(chain::pages(tail.len() as u32) as usize)? {
-        Some(pages) => chain::write_direct(&table.ctx, pages, tail)?,
-        None => chain::write_alone(&table.ctx, table.indexes[0].tree.space(), tail)?,
+        Some(pages) => chain::write_direct(ctx, pages, tail)?,
+        None => chain::write_alone(ctx, space, tail)?,
     };
     let header = RowHeader {
         flags: OVERFLOW,
