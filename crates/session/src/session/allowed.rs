@@ -45,6 +45,23 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Error 1227 for who may not make something by another's right.
+    pub(super) fn check_may_define(&self, access: &Access, definer: &Name) -> SqlResult<()> {
+        if *definer == access.name {
+            return Ok(());
+        }
+        if !access.has_dynamic("SET_USER_ID") {
+            return Err(needs("SUPER or SET_USER_ID"));
+        }
+        let snapshot = self.instance.0.accounts.snapshot();
+        match snapshot.get(definer) {
+            Some(account) => self.check_system_user(access, account),
+            None => Ok(()),
+        }
+    }
+}
+
 /// 1820.
 pub(super) fn must_change() -> SqlError {
     SqlError::new(
@@ -232,6 +249,17 @@ impl Asker<'_> {
                 let drop = if *or_replace { p::DROP } else { 0 };
                 self.on_database(name.as_str(), p::CREATE | drop)
             }
+            S::CreateDatabaseLike {
+                name, like, data, ..
+            } => {
+                let rows = if *data { p::INSERT } else { 0 };
+                self.on_database(name.as_str(), p::CREATE | rows)?;
+                // What it takes besides is asked about each part.
+                match self.access.uses_database(like.as_str()) {
+                    true => Ok(()),
+                    false => Err(self.access.denied_database(like.as_str())),
+                }
+            }
             S::AlterDatabase { name, .. } => {
                 let name = match name {
                     Some(name) => name.as_str().to_string(),
@@ -266,17 +294,7 @@ impl Asker<'_> {
         };
         let host = host.as_ref().map_or("%", |h| h.as_str());
         let name = Name::new(user.as_str(), host);
-        if name == self.access.name {
-            return Ok(());
-        }
-        if !self.access.has_dynamic("SET_USER_ID") {
-            return Err(needs("SUPER or SET_USER_ID"));
-        }
-        let snapshot = self.session.instance.0.accounts.snapshot();
-        match snapshot.get(&name) {
-            Some(account) => self.session.check_system_user(&self.access, account),
-            None => Ok(()),
-        }
+        self.session.check_may_define(&self.access, &name)
     }
 
     fn routine_statement(&self, statement: &RoutineStatement) -> SqlResult<()> {

@@ -5,7 +5,7 @@ use crate::show;
 use crate::statements::Compiled;
 use crate::statements::kinds::{self, Effect};
 use crate::watch;
-use millpond_sql::ddl::{Ddl, Done};
+use millpond_sql::ddl::{DatabaseLike, Ddl, Done};
 use millpond_sql::env::{is_system_schema, privileges};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
@@ -248,6 +248,26 @@ impl Session {
             && let SchemaStatement::View(view) = &**schema
         {
             return self.ddl().view(view, &statement.text).map(Answer::Done);
+        }
+        if let StatementKind::Schema(schema) = statement.kind()
+            && let SchemaStatement::CreateDatabaseLike {
+                or_replace,
+                if_not_exists,
+                name,
+                like,
+                data,
+            } = &**schema
+        {
+            if *or_replace {
+                return Err(SqlError::unsupported("CREATE OR REPLACE DATABASE"));
+            }
+            let what = DatabaseLike {
+                if_not_exists: *if_not_exists,
+                name: name.as_str(),
+                like: like.as_str(),
+                data: *data,
+            };
+            return self.create_database_like(what).map(Answer::Done);
         }
         let done = self.noting_temporary(|s| s.ddl().execute(statement.kind()))?;
         Ok(Answer::Done(done))

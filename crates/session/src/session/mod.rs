@@ -14,6 +14,7 @@
 //! | `accounts` | statements about accounts |
 //! | `allowed` | which privileges statements take that are not planned |
 //! | `dispatch` | who carries a statement out |
+//! | `like` | CREATE DATABASE ... LIKE |
 //! | `record` | what a statement leaves in the stall record |
 //! | `services` | what statements ask of the session that runs them |
 //! | `set` | SET and the effects of variables |
@@ -35,6 +36,7 @@ mod checksum;
 mod dispatch;
 mod greeting;
 mod handler;
+mod like;
 mod persist;
 mod program;
 mod record;

@@ -236,7 +236,9 @@ fn maintenance_row(verb: MaintenanceVerb) -> Row {
 fn schema_row(kind: &StatementKind, statement: &SchemaStatement) -> SqlResult<Row> {
     use SchemaStatement as S;
     Ok(match statement {
-        S::CreateDatabase { .. } => Row::new(C::CreateDb, W::CreateDatabase, Effect::Defines),
+        S::CreateDatabase { .. } | S::CreateDatabaseLike { .. } => {
+            Row::new(C::CreateDb, W::CreateDatabase, Effect::Defines)
+        }
         S::AlterDatabase { .. } => Row::new(C::AlterDb, W::AlterDatabase, Effect::Defines),
         S::DropDatabase { .. } => Row::new(C::DropDb, W::DropDatabase, Effect::Defines),
         S::DropView { .. } => Row::new(C::DropView, W::Other, Effect::Defines),

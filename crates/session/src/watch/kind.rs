@@ -139,6 +139,7 @@ pub(crate) fn object(kind: &Parsed) -> (Option<String>, Option<String>) {
         },
         Parsed::Schema(statement) => match &**statement {
             SchemaStatement::CreateDatabase { name, .. }
+            | SchemaStatement::CreateDatabaseLike { name, .. }
             | SchemaStatement::DropDatabase { name, .. } => (Some(text(name)), None),
             SchemaStatement::AlterDatabase { name, .. } => (name.as_ref().map(text), None),
             _ => (None, None),

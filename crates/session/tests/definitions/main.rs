@@ -14,5 +14,6 @@ mod rng;
 mod spatial;
 #[path = "../support/mod.rs"]
 mod support;
+mod templates;
 mod temporary;
 mod views;

@@ -28,6 +28,7 @@
 //! | `tablespace` | general tablespaces |
 //! | `temporary` | temporary tables |
 //! | `view` | CREATE, ALTER and DROP VIEW |
+//! | `like` | CREATE DATABASE ... LIKE |
 //!
 //! This module turns statements into definitions and checks them; the store carries each out as one atomic,
 //! crash-safe step. The caller has committed the session's transaction. What can't be done in one such
@@ -49,6 +50,7 @@ mod functional;
 mod inplace;
 mod instant;
 mod key;
+mod like;
 mod names;
 mod options;
 mod partition;
@@ -78,6 +80,7 @@ use crate::store_error::store_error;
 use crate::types::Collation;
 
 pub use create::Prepared;
+pub use like::{DatabaseLike, Part, Permit};
 pub use temporary::not_temporary;
 pub use work::{Fill, Home, Work, clear_work};
 

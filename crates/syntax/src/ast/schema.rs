@@ -21,6 +21,19 @@ pub enum SchemaStatement {
         /// Options.
         options: Items<DatabaseOption>,
     },
+    /// CREATE DATABASE ... LIKE (Millpond).
+    CreateDatabaseLike {
+        /// OR REPLACE, which is not for these.
+        or_replace: bool,
+        /// IF NOT EXISTS.
+        if_not_exists: bool,
+        /// Name.
+        name: Ident,
+        /// The database that it is to be like.
+        like: Ident,
+        /// WITH DATA.
+        data: bool,
+    },
     /// ALTER DATABASE.
     AlterDatabase {
         /// Name; the current database if none.
@@ -242,6 +255,20 @@ impl fmt::Display for SchemaStatement {
                     f,
                     "CREATE {replace}DATABASE {missing}{name}{}",
                     Spaced(options)
+                )
+            }
+            S::CreateDatabaseLike {
+                or_replace,
+                if_not_exists,
+                name,
+                like,
+                data,
+            } => {
+                let (replace, missing) = (replace(*or_replace), missing(*if_not_exists));
+                let data = flag(*data, " WITH DATA");
+                write!(
+                    f,
+                    "CREATE {replace}DATABASE {missing}{name} LIKE {like}{data}"
                 )
             }
             S::AlterDatabase { name, options } => {

@@ -20,6 +20,15 @@ impl Parser<'_> {
     pub(crate) fn create_database(&mut self, create: Create) -> Result<StatementKind> {
         let if_not_exists = self.if_not_exists();
         let name = self.ident()?;
+        if self.eat(K::LIKE) {
+            return Ok(schema(SchemaStatement::CreateDatabaseLike {
+                or_replace: create.or_replace,
+                if_not_exists,
+                name,
+                like: self.ident()?,
+                data: self.eat_words("WITH DATA"),
+            }));
+        }
         let options = self.database_options()?;
         let or_replace = create.or_replace;
         Ok(schema(SchemaStatement::CreateDatabase {
