@@ -216,6 +216,11 @@ impl Catalog {
             .find(|t| t.def.id == id)
     }
 
+    /// Whether indexes of a table share a tree while they have no root.
+    pub fn is_sharing(&self, def: &TableDef) -> bool {
+        own::is_sharing(def)
+    }
+
     /// Whether an index of a table has pages, or entries where small indexes have theirs; if that page can't be read it may. Nobody changes them
     /// meanwhile.
     pub fn has_anything(&self, def: &TableDef, index: &IndexDef) -> bool {
@@ -594,7 +599,8 @@ impl Catalog {
     }
 
     /// After DDL that ended some spaces has committed: they die. `gone`: the table itself does.
-    pub fn bury(&self, id: u64, spaces: &[(SpaceId, FileId)], gone: bool) {
+    /// `small`: those among them that have no page of their own.
+    pub fn bury(&self, id: u64, spaces: &[(SpaceId, FileId)], small: &[SpaceId], gone: bool) {
         // Whoever loads the table by id has either entered it into the cache by now or will not find it.
         let _loading = self.cache.loading(id);
         let table = if gone {
@@ -611,6 +617,12 @@ impl Catalog {
         let spaces: SmallVec<[Arc<Space>; 4]> = spaces.iter().map(of).collect();
         if !spaces.is_empty() {
             pager.drop_spaces(&spaces);
+        }
+        // Nobody has their trees who has not opened the table.
+        if table.is_some() {
+            for &space in small {
+                pager.drop_pageless(&pager.space(space, FileId::SHARED));
+            }
         }
     }
 

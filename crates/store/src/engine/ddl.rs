@@ -26,6 +26,8 @@ pub(super) const TABLE_IDS: usize = 0;
 pub(super) struct Dead {
     pub table: u64,
     pub spaces: Vec<(SpaceId, FileId)>,
+    /// Those of small indexes whose graves are dug together, which have no page of their own.
+    pub small: Vec<SpaceId>,
     /// Whether the table itself is gone.
     pub gone: bool,
     /// Whether it was made of partitions, which die by themselves.
@@ -38,6 +40,8 @@ pub(super) struct Aftermath<'r> {
     /// What changes about who refers to whom.
     pub relations: Relations,
     reclaimer: &'r Reclaimer,
+    /// Small indexes of tables that go, by space, and the table's place in `dead`; `None`: each has a grave of its own.
+    gathered: Option<Vec<(SpaceId, usize)>>,
     /// Graves that the transaction digs.
     dug: u64,
     /// Graves of what it builds, dug by others before and removed by it.
@@ -53,6 +57,7 @@ impl<'r> Aftermath<'r> {
             dead: Vec::new(),
             relations: Relations::default(),
             reclaimer,
+            gathered: None,
             dug: 0,
             built: 0,
             committed: false,
@@ -65,9 +70,48 @@ impl<'r> Aftermath<'r> {
         self.unburied.add(space);
     }
 
+    /// Gathers small indexes of tables that go from now on, for [`Aftermath::dig_gathered`].
+    pub fn gather(&mut self) {
+        self.gathered = Some(Vec::new());
+    }
+
+    /// Digs one grave for each run of gathered indexes whose space ids follow each other, if one of them has an entry: all of a database that was
+    /// made as a copy, most of one whose tables were made one behind the other.
+    pub fn dig_gathered(&mut self, catalog: &Catalog, txn: &mut Txn, database: &str) -> Result<()> {
+        let mut all = self.gathered.take().unwrap_or_default();
+        all.sort_unstable();
+        for run in all.chunk_by(|a, b| a.0.0 + 1 == b.0.0) {
+            let (first, last) = (run[0].0, run[run.len() - 1].0);
+            // A leaf that can't be read keeps no table from being dropped.
+            if !catalog.ctx.shared.has_any(first, last).unwrap_or(true) {
+                continue;
+            }
+            for (space, dead) in run {
+                self.dead[*dead].small.push(*space);
+            }
+            let grave = Grave {
+                space: first,
+                more: run.len() as u64 - 1,
+                file: FileId::SHARED,
+                root: 0,
+                whole_file: false,
+                late: Late::of(database, "", ""),
+            };
+            self.add_grave(catalog, txn, grave)?;
+        }
+        Ok(())
+    }
+
     /// Digs graves for all that a table has; most tables of a test suite have nothing.
     pub fn dig(&mut self, catalog: &Catalog, txn: &mut Txn, def: &TableDef) -> Result<()> {
-        let rooted = def.indexes.iter().filter(|i| catalog.has_anything(def, i));
+        let gathers = self.gathered.is_some() && catalog.is_sharing(def);
+        let gathered = |i: &&IndexDef| gathers && i.root == 0;
+        if let Some(all) = &mut self.gathered {
+            let small = def.indexes.iter().filter(gathered);
+            all.extend(small.map(|i| (i.space, self.dead.len())));
+        }
+        let others = def.indexes.iter().filter(|i| !gathered(i));
+        let rooted = others.filter(|i| catalog.has_anything(def, i));
         let rooted: SmallVec<[&IndexDef; 4]> = rooted.collect();
         let spaces: Vec<(SpaceId, FileId)> = rooted.iter().map(|i| (i.space, def.file)).collect();
         if !def.file.is_own() {
@@ -88,6 +132,7 @@ impl<'r> Aftermath<'r> {
         self.dead.push(Dead {
             table: def.id,
             spaces,
+            small: Vec::new(),
             gone: true,
             partitioned: def.partitioned,
         });
@@ -126,7 +171,7 @@ impl<'r> Aftermath<'r> {
         self.committed = true;
         pager.log().sync_to(lsn)?;
         for d in &self.dead {
-            catalog.bury(d.table, &d.spaces, d.gone);
+            catalog.bury(d.table, &d.spaces, &d.small, d.gone);
             if d.spaces.is_empty() && !d.partitioned {
                 pager.drop_empty();
             }

@@ -92,10 +92,12 @@ impl Inner {
             let named = tables.iter().map(|t| (database.to_string(), t.clone()));
             self.refuse_referenced(txn, &named.collect::<Vec<_>>())?;
         }
+        after.gather();
         for table in tables {
             not_killed(txn.owner())?;
             self.drop_one(txn, database, table, after)?;
         }
+        after.dig_gathered(&self.catalog, txn, database)?;
         self.catalog.drop_objects(txn, database)
     }
 

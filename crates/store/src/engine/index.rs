@@ -249,6 +249,7 @@ impl Inner {
                 after.dead.push(Dead {
                     table: def.id,
                     spaces: vec![(dead.space, def.file)],
+                    small: Vec::new(),
                     gone: false,
                     partitioned: false,
                 });

@@ -87,6 +87,7 @@ fn a_panic_after_the_commit_leaves_nothing_in_the_graveyard() {
                 after.dead.push(Dead {
                     table: 0,
                     spaces: vec![(SpaceId(SpaceId::TEMPORARY), FileId::TEMP)],
+                    small: Vec::new(),
                     gone: true,
                     partitioned: false,
                 });

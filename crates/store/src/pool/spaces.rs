@@ -85,6 +85,11 @@ impl Pager {
         self.core().discard(&Dead::new(&[]));
     }
 
+    /// A space dies that never had a page: there is nothing to be noted in the log, nor a frame to be looked for.
+    pub fn drop_pageless(&self, space: &Space) {
+        self.core().flag_dropped(space);
+    }
+
     /// [`Pager::drop_spaces`] of one.
     pub fn drop_space(&self, space: &Arc<Space>) {
         if !space.is_dropped() {
