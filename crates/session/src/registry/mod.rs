@@ -25,6 +25,7 @@ use crate::counters::{Counters, Sums};
 use millpond_sql::memory::MemoryAccount;
 use millpond_store::Owner;
 use millpond_store::txn::ProgressLook;
+use millpond_store::wait::long;
 
 pub(crate) use branches::Branches;
 use people::People;
@@ -303,7 +304,7 @@ impl Seat {
         self.waits_in(Waits::Sleep);
         let mut killing = self.killing.lock();
         while !self.interrupted() {
-            if self.woken.wait_until(&mut killing, until).timed_out() {
+            if long(|| self.woken.wait_until(&mut killing, until)).timed_out() {
                 break;
             }
         }

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use millpond_store::wait::long;
 use parking_lot::{Condvar, Mutex};
 
 use crate::error::{SqlError, SqlResult};
@@ -102,12 +103,13 @@ impl UserLocks {
                 break Some(false);
             }
             state.waiting.insert(id, name.clone());
-            match until.into_iter().chain(deadline).min() {
+            let released = &self.released;
+            long(|| match until.into_iter().chain(deadline).min() {
                 Some(at) => {
-                    self.released.wait_until(&mut state, at);
+                    released.wait_until(&mut state, at);
                 }
-                None => self.released.wait(&mut state),
-            }
+                None => released.wait(&mut state),
+            });
         };
         state.waiting.remove(&id);
         Ok(got)

@@ -252,7 +252,7 @@ impl Log {
                 who: Who::Thread(parked.clone()),
             });
             drop(rounds);
-            wait::during(Class::LogRound, || parked.wait());
+            wait::during_long(Class::LogRound, || parked.wait());
             if self.reached(sync) >= lsn {
                 return Ok(());
             }
@@ -416,7 +416,7 @@ impl Log {
             drop(rounds);
             let start = end - taken.len() as u64;
             let write = || self.file.write(slot, &before, &taken, start);
-            let result = wait::during(Class::LogFile, write);
+            let result = wait::during_long(Class::LogFile, write);
             self.stats.writes.fetch_add(1, Ordering::Relaxed);
             self.give_buffer(taken);
             rounds = self.rounds.lock();
@@ -430,7 +430,7 @@ impl Log {
         if sync {
             self.advance(rounds);
             self.stats.syncs.fetch_add(1, Ordering::Relaxed);
-            let result = wait::during(Class::LogFile, || self.file.sync(slot));
+            let result = wait::during_long(Class::LogFile, || self.file.sync(slot));
             rounds = self.rounds.lock();
             if let Err(e) = result {
                 return self.failed(rounds, e);

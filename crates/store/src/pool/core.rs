@@ -359,7 +359,7 @@ impl Core {
         let (m, cv) = self.io_wait(n);
         let mut g = m.lock();
         while f.word.load(Ordering::Acquire) & LOADING != 0 {
-            wait::during(Class::PageRead, || cv.wait(&mut g));
+            wait::during_long(Class::PageRead, || cv.wait(&mut g));
         }
     }
 
@@ -537,7 +537,7 @@ impl Core {
             }
             self.counts.waits.fetch_add(1, Ordering::Relaxed);
             self.cleaner.wake();
-            wait::during(Class::FreeFrame, || {
+            wait::during_long(Class::FreeFrame, || {
                 self.frame_wait.1.wait_for(&mut guard, LOOK_AGAIN)
             });
         };
@@ -612,7 +612,7 @@ impl Core {
         instance.pending_reads.fetch_add(1, Ordering::Relaxed);
         self.counts.reads.fetch_add(1, Ordering::Relaxed);
         self.counts.pending_reads.fetch_add(1, Ordering::Relaxed);
-        let read = wait::during(Class::DataFile, || file.read_page(space.id, page, bytes));
+        let read = wait::during_long(Class::DataFile, || file.read_page(space.id, page, bytes));
         let read = read.and_then(|()| sound(bytes).map_err(|what| file.corrupt(page, what)));
         self.counts.pending_reads.fetch_sub(1, Ordering::Relaxed);
         instance.pending_reads.fetch_sub(1, Ordering::Relaxed);

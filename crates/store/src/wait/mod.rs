@@ -9,12 +9,17 @@
 //!
 //! **Locks**: none of its own. **Fails**: never.
 //!
+//! Waits that may be long (for a lock, a page, the log) are told to the thread's [`Waiter`] besides, if it has one ([`long`]): who shares few
+//! threads among many has another run meanwhile.
+//!
 //! [`Mutex`] and [`RwLock`] are `parking_lot`'s with a class in their type; guards are `parking_lot`'s own, so conditions
 //! work with them as usual.
 
 mod class;
+mod long;
 
 pub use class::Class;
+pub use long::{Waiter, long, tell_waits_to};
 
 use parking_lot::lock_api::RawRwLock as _;
 use parking_lot::{MutexGuard, RawRwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -120,6 +125,11 @@ fn waiting<R>(class: usize, wait: impl FnOnce() -> R) -> R {
 /// Counts `wait`, which is known to wait (for a condition, a lock).
 pub fn during<R>(class: Class, wait: impl FnOnce() -> R) -> R {
     waiting(class as usize, wait)
+}
+
+/// The same of a wait that may be long.
+pub fn during_long<R>(class: Class, wait: impl FnOnce() -> R) -> R {
+    long(|| during(class, wait))
 }
 
 /// Takes a raw latch shared.

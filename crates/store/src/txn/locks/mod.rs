@@ -311,7 +311,7 @@ impl LockSystem {
         };
         let start = Instant::now();
         self.graph.enter(self, owner, target, stance);
-        let woken = owner.block(timeout);
+        let woken = wait::long(|| owner.block(timeout));
         self.graph.leave(owner.no());
         let waited = start.elapsed();
         wait::note(class, waited);
