@@ -4,7 +4,7 @@
 use millpond_session::memory::Charge;
 use millpond_session::result::Tracked;
 use millpond_session::types::Encodings;
-use millpond_session::{Admitted, Candidate, Client};
+use millpond_session::{Admitted, Candidate, Client, ThreadsLook};
 use millpond_session::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
 use millpond_session::{Counter, KeptRows, OnDurable, Unsettled};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// A database that connections come to. See [`Instance`] for each method's meaning.
 #[allow(missing_docs)]
 pub trait Backend: Clone + Send + Sync + 'static {
-    type Session: BackendSession;
+    type Session: BackendSession + Send;
     fn reserve_id(&self) -> u32;
     fn connect(&self, info: ConnectionInfo) -> SqlResult<Self::Session>;
     fn kill(&self, id: u32, connection: bool) -> SqlResult<()>;
@@ -38,6 +38,11 @@ pub trait Backend: Clone + Send + Sync + 'static {
         Some("root@localhost".into())
     }
     fn global_u64(&self, name: &str) -> Option<u64>;
+    fn global_text(&self, _name: &str) -> Option<String> {
+        None
+    }
+    /// How many threads the server has, for SHOW STATUS.
+    fn show_threads(&self, _look: ThreadsLook) {}
     fn count_aborted_connect(&self);
     fn when_settled(&self, unsettled: &Unsettled, who: Arc<dyn OnDurable>);
     fn settled(&self, unsettled: Unsettled);
@@ -130,6 +135,12 @@ impl Backend for Instance {
     }
     fn global_u64(&self, name: &str) -> Option<u64> {
         Instance::global_u64(self, name)
+    }
+    fn global_text(&self, name: &str) -> Option<String> {
+        Instance::global_text(self, name)
+    }
+    fn show_threads(&self, look: ThreadsLook) {
+        Instance::show_threads(self, look)
     }
     fn count_aborted_connect(&self) {
         Instance::count_aborted_connect(self)

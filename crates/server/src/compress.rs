@@ -105,6 +105,11 @@ impl Inflow {
         }
     }
 
+    /// Whether bytes have been received that were not all given: some of them may be to be had without receiving more.
+    pub fn has_unread(&self) -> bool {
+        self.open || self.start < self.end
+    }
+
     /// Takes a header.
     fn begin(&mut self) {
         let h = &self.input[self.start..self.start + HEADER];

@@ -1,8 +1,11 @@
-//! One connection, from greeting to goodbye, on a thread of its own.
+//! One connection, from greeting to goodbye, on whatever thread serves it.
 //!
-//! Lifecycle: [`run`] greets, logs in (`login`), then reads a command, runs it, sends its answer (or leaves it to the log, see `answer`), until the client
-//! quits, falls silent for longer than `wait_timeout`, breaks the protocol, is killed, or the server stops. The session is
+//! Lifecycle of a [`Client`]: it is greeted ([`Client::greet`]), logs in (`login`), then commands are read, run and answered (or the answer is left to the log, see
+//! `answer`), until the client quits, falls silent for longer than `wait_timeout`, breaks the protocol, is killed, or the server stops. The session is
 //! dropped at the end, which rolls back what was open.
+//!
+//! **Threads.** One thread at a time has a client, and does all of that in [`Client::run`], which returns when the connection has ended or when there is nothing to do
+//! ([`Stay`] says how long it waits for more). A client may then be run by another thread; what it keeps between commands is in it alone.
 //!
 //! Failure: a panic in a command is caught here, logged, told to the client as error 1815, and ends the connection, whose
 //! session (in whatever state) is dropped; other connections don't notice.
@@ -16,12 +19,14 @@ use crate::answer::Answer;
 use crate::backend::{Backend, BackendSession};
 use crate::client_file::Incoming;
 use crate::compress;
-use crate::proto::{HEADER, capability, command, response};
+use crate::proto::{HEADER, capability, command, response, status};
+use crate::registry::Place;
 use crate::service::Service;
 use crate::sink::Shape;
 use crate::statements::Statements;
 use crate::stream::Stream;
 use crate::wire::{PacketReader, PacketWriter, ReadError};
+use login::{Greeted, LoggedIn};
 use millpond_session::types::{Encoding, Encodings};
 use millpond_session::{Completion, SqlError, TlsFacts};
 use millpond_session::{Counter, Unsettled};
@@ -30,7 +35,7 @@ use std::any::Any;
 use std::ops::{ControlFlow, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Where a client comes from.
@@ -58,9 +63,9 @@ struct Limits {
 }
 
 /// What a connection has after login.
-struct Connection<'a, B: Backend> {
-    service: &'a Service<B>,
-    peer: &'a Peer,
+struct Connection<B: Backend> {
+    service: Arc<Service<B>>,
+    peer: Arc<Peer>,
     tls: Option<Arc<TlsFacts>>,
     reader: PacketReader,
     writer: PacketWriter,
@@ -77,84 +82,263 @@ struct Connection<'a, B: Backend> {
     has_attributes: bool,
 }
 
-/// Serves a client until it is gone.
-/// `id` receives its session's id, for a shutdown that has to kill.
-pub(crate) fn run<B: Backend>(
-    service: &Service<B>,
-    socket: &Arc<Socket>,
-    peer: &Peer,
-    id: &AtomicU32,
-) {
-    let mut reader = PacketReader::new(socket.clone());
-    let mut writer = PacketWriter::new(socket.clone());
-    let mut seq = 0;
-    let mut stream = Stream::plain(socket.clone());
-    let login = catch_unwind(AssertUnwindSafe(|| {
-        login::login(
+/// A connection before its login.
+struct Guest {
+    reader: PacketReader,
+    writer: PacketWriter,
+    greeted: Option<Greeted>,
+}
+
+enum Stage<B: Backend> {
+    Guest(Box<Guest>),
+    Member(Box<Connection<B>>),
+    /// Refused, or gone.
+    Over,
+}
+
+/// How long a thread stays with a connection.
+pub(crate) struct Stay<'a> {
+    /// It leaves when it has waited for a command for so long; `None`: it never does.
+    pub linger: Option<Duration>,
+    /// It leaves when a command is done and this is up.
+    pub leave: &'a AtomicBool,
+}
+
+/// Why a thread leaves a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It has ended.
+    Ended,
+    /// There is nothing to do until its client sends something.
+    Idle,
+    /// The client has sent more.
+    Ready,
+    /// It has ended, by a panic.
+    Panicked,
+}
+
+/// Buffers of a thread, which connections that it serves use as theirs.
+#[derive(Default)]
+pub(crate) struct Spare {
+    read: Vec<u8>,
+    write: Vec<u8>,
+}
+
+/// What a thread should not go on after.
+struct Panicked;
+
+/// How long a client may be silent until it is logged in.
+pub(crate) fn connect_timeout<B: Backend>(backend: &B) -> Duration {
+    login::timeout(backend)
+}
+
+/// A connection, whoever serves it.
+pub(crate) struct Client<B: Backend> {
+    stage: Stage<B>,
+    /// Whether the pool's poller knows its socket.
+    pub armed: bool,
+    stream: Stream,
+    service: Arc<Service<B>>,
+    peer: Arc<Peer>,
+    /// Receives its session's id, for a shutdown that has to kill.
+    id: Arc<AtomicU32>,
+    place: Place,
+}
+
+impl<B: Backend> Client<B> {
+    /// A connection that nothing has been said on.
+    pub fn new(
+        service: Arc<Service<B>>,
+        socket: Arc<Socket>,
+        peer: Peer,
+        id: Arc<AtomicU32>,
+        place: Place,
+    ) -> Client<B> {
+        let guest = Guest {
+            reader: PacketReader::new(socket.clone()),
+            writer: PacketWriter::new(socket.clone()),
+            greeted: None,
+        };
+        Client {
+            stage: Stage::Guest(Box::new(guest)),
+            armed: false,
+            stream: Stream::plain(socket),
             service,
-            &mut stream,
-            peer,
-            &mut reader,
-            &mut writer,
-            &mut seq,
-        )
-    }));
-    let _goodbye = Goodbye(stream.clone());
-    let login::LoggedIn {
-        session,
-        capabilities,
-        tls,
-        ..
-    } = match login {
-        Ok(Some(client)) => {
-            id.store(client.id, Ordering::Release);
-            client
+            peer: Arc::new(peer),
+            id,
+            place,
         }
-        Ok(None) => return,
-        Err(panic) => return tell_panic(&mut writer, &*panic),
-    };
-    if capabilities & capability::COMPRESS != 0 {
-        let (inflow, outflow) = compress::pair(reader.unread());
-        reader.unpack(inflow);
-        writer.pack(outflow);
     }
-    let inflow = reader.inflow();
-    let mut conn = Connection {
-        service,
-        peer,
-        tls,
-        reader,
-        writer,
-        incoming: Incoming::new(stream, inflow, capabilities),
-        encodings: session.encodings(),
-        session,
-        capabilities,
-        statements: Statements::default(),
-        shape: Shape::default(),
-        has_attributes: false,
-        answer: Answer::new(service.backend.clone(), socket.clone()),
-        limits: Limits {
-            generation: 0,
-            max_packet: 0,
-            idle: Duration::ZERO,
-            read: Duration::ZERO,
-        },
-    };
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| conn.serve())) {
-        tell_panic(&mut conn.writer, &*panic);
+
+    /// A number that no other connection of the server ever has.
+    pub fn key(&self) -> u64 {
+        self.place.key()
     }
-    let dropped = catch_unwind(AssertUnwindSafe(|| drop(conn)));
-    if let Err(panic) = dropped {
-        tracing::error!(host = %peer.host, panic = panic_text(&*panic), "ending a session panicked");
+
+    /// Its socket.
+    pub fn socket(&self) -> &Arc<Socket> {
+        self.stream.socket()
+    }
+
+    /// Says the server's first word. `false`: the client is gone.
+    pub fn greet(&mut self) -> bool {
+        if let Stage::Guest(guest) = &mut self.stage
+            && guest.greeted.is_none()
+        {
+            guest.greeted = login::greet(&*self.service, &mut guest.writer);
+            return guest.greeted.is_some();
+        }
+        true
+    }
+
+    /// Serves it until it has ended or `stay` says to leave.
+    pub fn run(&mut self, stay: &Stay<'_>, spare: &mut Spare) -> Outcome {
+        if let Stage::Guest(_) = self.stage
+            && self.log_in().is_err()
+        {
+            return Outcome::Panicked;
+        }
+        let Stage::Member(conn) = &mut self.stage else {
+            return Outcome::Ended;
+        };
+        conn.reader.take_buffer(&mut spare.read);
+        conn.writer.take_buffer(&mut spare.write);
+        let served = catch_unwind(AssertUnwindSafe(|| conn.serve(stay)));
+        let outcome = served.unwrap_or_else(|panic| {
+            tell_panic(&mut conn.writer, &*panic);
+            Outcome::Panicked
+        });
+        conn.reader.give_buffer(&mut spare.read);
+        conn.writer.give_buffer(&mut spare.write);
+        outcome
+    }
+
+    /// It has been silent for as long as it may ([`Client::patience`]): it is told so. `false`: it was the client that waited.
+    pub fn expire(&mut self) -> bool {
+        let writer = match &mut self.stage {
+            Stage::Guest(guest) => {
+                self.service.backend.count_aborted_connect();
+                &mut guest.writer
+            }
+            Stage::Member(conn) if conn.answer.is_withheld() => return false,
+            Stage::Member(conn) => {
+                conn.session.add_to_counter(Counter::AbortedClients, 1);
+                conn.writer.set_sequence(0);
+                &mut conn.writer
+            }
+            Stage::Over => return true,
+        };
+        if let Some(e) = parting(&ReadError::Idle) {
+            tracing::debug!(host = %self.peer.host, error = %e, "closing a connection");
+            last_words(writer, &e);
+        }
+        true
+    }
+
+    /// How long it may be silent now; zero: for ever.
+    pub fn patience(&self) -> Duration {
+        match &self.stage {
+            Stage::Member(conn) => conn.limits.idle,
+            _ => login::timeout(&self.service.backend),
+        }
+    }
+
+    /// Whether a transaction of its session is open.
+    pub fn is_in_transaction(&self) -> bool {
+        match &self.stage {
+            Stage::Member(conn) => conn.session.status_flags() & status::IN_TRANSACTION != 0,
+            _ => false,
+        }
+    }
+
+    /// Logs in, if the client is let in; fails if that panics.
+    fn log_in(&mut self) -> Result<(), Panicked> {
+        let Stage::Guest(mut guest) = std::mem::replace(&mut self.stage, Stage::Over) else {
+            return Ok(());
+        };
+        let login = catch_unwind(AssertUnwindSafe(|| {
+            let Guest {
+                reader,
+                writer,
+                greeted,
+            } = &mut *guest;
+            let greeted = match greeted.take() {
+                Some(greeted) => greeted,
+                None => login::greet(&*self.service, writer)?,
+            };
+            let stream = &mut self.stream;
+            login::login(&*self.service, greeted, stream, &self.peer, reader, writer)
+        }));
+        match login {
+            Ok(Some(client)) => {
+                self.id.store(client.id, Ordering::Release);
+                let conn = self.member(*guest, client);
+                self.stage = Stage::Member(Box::new(conn));
+            }
+            Ok(None) => {}
+            Err(panic) => {
+                tell_panic(&mut guest.writer, &*panic);
+                return Err(Panicked);
+            }
+        }
+        Ok(())
+    }
+
+    fn member(&self, guest: Guest, client: LoggedIn<B>) -> Connection<B> {
+        let Guest {
+            mut reader,
+            mut writer,
+            ..
+        } = guest;
+        let LoggedIn {
+            mut session,
+            capabilities,
+            tls,
+            ..
+        } = client;
+        if capabilities & capability::COMPRESS != 0 {
+            let (inflow, outflow) = compress::pair(reader.unread());
+            reader.unpack(inflow);
+            writer.pack(outflow);
+        }
+        let incoming = Incoming::new(self.stream.clone(), reader.inflow(), capabilities);
+        session.leave_commits_unsettled();
+        let mut conn = Connection {
+            answer: Answer::new(self.service.backend.clone(), self.socket().clone()),
+            service: self.service.clone(),
+            peer: self.peer.clone(),
+            tls,
+            reader,
+            writer,
+            incoming,
+            encodings: session.encodings(),
+            session,
+            capabilities,
+            statements: Statements::default(),
+            shape: Shape::default(),
+            has_attributes: false,
+            limits: Limits {
+                generation: 0,
+                max_packet: 0,
+                idle: Duration::ZERO,
+                read: Duration::ZERO,
+            },
+        };
+        conn.read_limits();
+        conn
     }
 }
 
-/// Says goodbye on a connection, however it ends.
-struct Goodbye(Stream);
-
-impl Drop for Goodbye {
+impl<B: Backend> Drop for Client<B> {
+    /// Ends the session, then says goodbye.
     fn drop(&mut self) {
-        self.0.close();
+        let stage = std::mem::replace(&mut self.stage, Stage::Over);
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(stage)));
+        if let Err(panic) = dropped {
+            let panic = panic_text(&*panic);
+            tracing::error!(host = %self.peer.host, panic, "ending a session panicked");
+        }
+        self.stream.close();
     }
 }
 
@@ -204,20 +388,21 @@ fn too_large() -> SqlError {
     SqlError::new(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
 }
 
-impl<B: Backend> Connection<'_, B> {
-    /// Reads and runs commands until the connection is to be closed.
-    fn serve(&mut self) {
-        self.read_limits();
-        self.session.leave_commits_unsettled();
+impl<B: Backend> Connection<B> {
+    /// Reads and runs commands until the connection is to be closed or left.
+    fn serve(&mut self, stay: &Stay<'_>) -> Outcome {
         loop {
             let mut seq = 0;
             let withheld = self.answer.is_withheld();
             let read = self.reader.read(
                 &mut seq,
                 self.limits.max_packet,
-                self.limits.idle,
+                stay.linger.unwrap_or(self.limits.idle),
                 self.limits.read,
             );
+            if stay.linger.is_some() && matches!(read, Err(ReadError::Idle)) {
+                return Outcome::Idle;
+            }
             self.answer.wait_sent();
             if withheld && matches!(read, Err(ReadError::Idle)) {
                 // It was the client that waited.
@@ -225,7 +410,7 @@ impl<B: Backend> Connection<'_, B> {
             }
             self.writer.set_sequence(seq);
             if self.session.killed() || self.service.is_stopping() {
-                return;
+                return Outcome::Ended;
             }
             match read {
                 Ok(at) => {
@@ -240,7 +425,7 @@ impl<B: Backend> Connection<'_, B> {
                     }
                     if ended {
                         let _ = self.writer.flush();
-                        return;
+                        return Outcome::Ended;
                     }
                 }
                 Err(ReadError::TooLarge) => self.err(&too_large()),
@@ -251,16 +436,22 @@ impl<B: Backend> Connection<'_, B> {
                         tracing::debug!(host = %self.peer.host, error = %e, "closing a connection");
                         last_words(&mut self.writer, &e);
                     }
-                    return;
+                    return Outcome::Ended;
                 }
             }
             let sent = self.writer.flush();
             self.session
                 .add_to_counter(Counter::BytesSent, self.writer.take_sent());
             if sent.is_err() || self.session.killed() {
-                return;
+                return Outcome::Ended;
             }
             self.reader.shrink();
+            if stay.leave.load(Ordering::Relaxed) {
+                return match self.reader.has_more() || self.reader.has_hidden() {
+                    true => Outcome::Ready,
+                    false => Outcome::Idle,
+                };
+            }
         }
     }
 

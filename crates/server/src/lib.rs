@@ -3,6 +3,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`server`] | listeners, the list of connections, `max_connections`, shutdown |
+//! | `pool` | which thread serves which connection |
 //! | [`conn`] | one connection: login, commands, timeouts, panics |
 //! | [`sink`], [`statements`], [`literal`] | results, prepared statements, statement text |
 //! | [`client_file`] | files that clients send for LOAD DATA LOCAL |
@@ -17,7 +18,7 @@
 //! | `service` | what a connection serves its client from |
 //! | [`backend`] | what all this needs of a database |
 //!
-//! A connection is a thread with blocking I/O: receive, work, send. It knows nothing of SQL but that texts go to a session, and
+//! A thread serves a connection with blocking I/O: receive, work, send. It knows nothing of SQL but that texts go to a session, and
 //! keeps no state that the session should have. On an address that others than this machine can reach it listens only with TLS, and if all
 //! accounts have passwords.
 
@@ -29,6 +30,7 @@ pub mod conn;
 pub mod literal;
 pub mod metrics;
 pub mod password_key;
+mod pool;
 pub mod proto;
 mod registry;
 pub mod server;

@@ -30,13 +30,21 @@ struct Open {
     socket: Arc<Socket>,
     /// Id of its session; 0 before it has one.
     session: Arc<AtomicU32>,
+    since: Instant,
 }
 
-/// A connection's place, given back when it is dropped. A connection's thread has it to the last, when it holds nothing else any more: who
+/// A connection's place, given back when it is dropped. A connection has it to the last, when it holds nothing else any more: who
 /// waits for its end may close the database then.
 pub(crate) struct Place {
     registry: Arc<Registry>,
     key: u64,
+}
+
+impl Place {
+    /// A number that no other place of the registry ever has.
+    pub fn key(&self) -> u64 {
+        self.key
+    }
 }
 
 impl Drop for Place {
@@ -63,6 +71,7 @@ impl Registry {
         let open = Open {
             socket: socket.clone(),
             session: session.clone(),
+            since: Instant::now(),
         };
         c.open.insert(key, open);
         Some(Place {
@@ -80,6 +89,15 @@ impl Registry {
     pub fn shut(&self, how: Shutdown) {
         for c in self.connections.lock().open.values() {
             let _ = c.socket.shutdown(how);
+        }
+    }
+
+    /// Shuts those that have not logged in for so long, however busy they are with it.
+    pub fn end_logins(&self, time: Duration) {
+        for c in self.connections.lock().open.values() {
+            if c.session.load(Ordering::Acquire) == 0 && c.since.elapsed() > time {
+                let _ = c.socket.shutdown(Shutdown::Both);
+            }
         }
     }
 

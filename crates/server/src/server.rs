@@ -1,12 +1,13 @@
 //! Listening, accepting, counting, stopping.
 //!
-//! Threads: one per listener, one per connection. Start to end: [`Server::start`] binds everything or nothing; connections come
+//! Threads: one per listener, and those for connections (`pool`). Start to end: [`Server::start`] binds everything or nothing; connections come
 //! and go; [`Server::shutdown`] stops accepting, ends idle connections at once, waits a bounded time for running
 //! statements, then kills them. The database itself is the caller's to close.
 
 use crate::backend::Backend;
-use crate::conn::{self, Peer};
+use crate::conn::{Client, Peer};
 use crate::password_key::PasswordKey;
+use crate::pool::Pool;
 use crate::proto::response;
 use crate::service::Service;
 use crate::tls::Tls;
@@ -25,11 +26,10 @@ use std::time::Duration;
 
 /// Connections that wait to be accepted before the system turns more away.
 const BACKLOG: i32 = 1024;
-/// Stack of a connection's thread. Only touched pages count as memory. Just under 2 MiB: the system backs aligned
-/// ranges of 2 MiB by one huge page at the first touch where it is so configured.
-const STACK: usize = (2 << 20) - (128 << 10);
 /// How long killed statements may take to notice.
 const KILLED_GRACE: Duration = Duration::from_secs(5);
+/// How long threads may take to end when their connections have.
+const THREADS_GRACE: Duration = Duration::from_secs(1);
 /// Pause after a failed accept (no file descriptors left, usually).
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long a client that is turned away may take to read why.
@@ -51,6 +51,7 @@ pub struct ServerConfig {
 /// A server that listens. Dropping it does not stop it; call [`Server::shutdown`].
 pub struct Server<B: Backend> {
     service: Arc<Service<B>>,
+    pool: Arc<Pool<B>>,
     listeners: Vec<(Arc<Socket>, JoinHandle<()>)>,
     tcp: Option<SocketAddr>,
     socket: Option<PathBuf>,
@@ -62,24 +63,39 @@ impl<B: Backend> Server<B> {
         if let Some(addr) = config.tcp {
             check_listen(&backend, addr, config.tls.is_some())?;
         }
+        let tcp = config.tcp.map(bind_tcp).transpose()?;
+        let unix = config.socket.as_deref().map(bind_unix).transpose()?;
         let service = Service::new(backend, config.tls.clone(), config.password_key.clone());
+        let service = Arc::new(service);
         let mut server = Server {
-            service: Arc::new(service),
+            pool: Pool::start(service.clone())?,
+            service,
             listeners: Vec::new(),
             tcp: None,
             socket: None,
         };
-        let tcp = config.tcp.map(bind_tcp).transpose()?;
-        let unix = config.socket.as_deref().map(bind_unix).transpose()?;
-        if let Some(listener) = tcp {
-            server.tcp = listener.local_addr()?.as_socket();
-            server.listen(listener, "accept-tcp")?;
-        }
-        if let Some(listener) = unix {
-            server.socket.clone_from(&config.socket);
-            server.listen(listener, "accept-unix")?;
+        if let Err(e) = server.listen_on(tcp, unix, config) {
+            server.shutdown(Duration::ZERO);
+            return Err(e);
         }
         Ok(server)
+    }
+
+    fn listen_on(
+        &mut self,
+        tcp: Option<Socket>,
+        unix: Option<Socket>,
+        config: &ServerConfig,
+    ) -> io::Result<()> {
+        if let Some(listener) = tcp {
+            self.tcp = listener.local_addr()?.as_socket();
+            self.listen(listener, "accept-tcp")?;
+        }
+        if let Some(listener) = unix {
+            self.socket.clone_from(&config.socket);
+            self.listen(listener, "accept-unix")?;
+        }
+        Ok(())
     }
 
     /// The TCP address listened on.
@@ -100,9 +116,10 @@ impl<B: Backend> Server<B> {
     fn listen(&mut self, listener: Socket, name: &str) -> io::Result<()> {
         let listener = Arc::new(listener);
         let (service, accepting) = (self.service.clone(), listener.clone());
+        let pool = self.pool.clone();
         let thread = std::thread::Builder::new()
             .name(name.into())
-            .spawn(move || accept_loop(&service, &accepting))?;
+            .spawn(move || accept_loop(&service, &pool, &accepting))?;
         self.listeners.push((listener, thread));
         Ok(())
     }
@@ -132,6 +149,7 @@ impl<B: Backend> Server<B> {
             registry.shut(Shutdown::Both);
             registry.wait_for_end(KILLED_GRACE);
         }
+        self.pool.stop(THREADS_GRACE);
         registry.len()
     }
 }
@@ -212,14 +230,14 @@ pub(crate) fn named(e: &io::Error, what: &str) -> io::Error {
     io::Error::new(e.kind(), format!("{what}: {e}"))
 }
 
-fn accept_loop<B: Backend>(service: &Arc<Service<B>>, listener: &Socket) {
+fn accept_loop<B: Backend>(service: &Arc<Service<B>>, pool: &Arc<Pool<B>>, listener: &Socket) {
     loop {
         let accepted = listener.accept();
         if service.is_stopping() {
             return;
         }
         match accepted {
-            Ok((socket, addr)) => admit(service, socket, &addr),
+            Ok((socket, addr)) => admit(service, pool, socket, &addr),
             Err(e) if e.kind() == ErrorKind::Interrupted => {}
             Err(e) => {
                 tracing::error!(error = %e, "cannot accept a connection");
@@ -292,8 +310,13 @@ fn system_user(socket: &Socket) -> Option<String> {
     })
 }
 
-/// Gives a new connection a thread, or tells it why not.
-fn admit<B: Backend>(service: &Arc<Service<B>>, socket: Socket, addr: &SockAddr) {
+/// Hands a new connection to the pool, or tells it why not.
+fn admit<B: Backend>(
+    service: &Arc<Service<B>>,
+    pool: &Arc<Pool<B>>,
+    socket: Socket,
+    addr: &SockAddr,
+) {
     let peer = peer_of(&socket, addr);
     let socket = Arc::new(socket);
     let most = service.max_connections();
@@ -303,25 +326,8 @@ fn admit<B: Backend>(service: &Arc<Service<B>>, socket: Socket, addr: &SockAddr)
         tracing::warn!(host = %peer.host, max_connections = most, "too many connections");
         return refuse(socket, &too_many_connections());
     };
-    let thread = {
-        let (service, socket) = (service.clone(), socket.clone());
-        std::thread::Builder::new()
-            .name("connection".into())
-            .stack_size(STACK)
-            .spawn(move || {
-                let _place = place;
-                // It goes before the place does.
-                let service = service;
-                conn::run(&service, &socket, &peer, &session);
-            })
-    };
-    if let Err(e) = thread {
-        tracing::error!(error = %e, "cannot start a thread for a connection");
-        refuse(
-            socket,
-            &SqlError::new(1135, format!("Can't create a new thread: {e}")),
-        );
-    }
+    let service = service.clone();
+    pool.admit(Client::new(service, socket, peer, session, place));
 }
 
 /// There is no place left for a connection.
@@ -329,7 +335,8 @@ pub(crate) fn too_many_connections() -> SqlError {
     SqlError::new(1040, "Too many connections")
 }
 
-fn refuse(socket: Arc<Socket>, e: &SqlError) {
+/// Tells a client why it is not served.
+pub(crate) fn refuse(socket: Arc<Socket>, e: &SqlError) {
     let mut writer = PacketWriter::new(socket);
     writer.set_timeout(REFUSAL_TIMEOUT);
     writer.packet(|p| response::err(p, e, Encoding::Utf8));

@@ -36,6 +36,10 @@ impl Stream {
     pub fn is_plain(&self) -> bool {
         self.tls.is_none()
     }
+    /// Whether a read would give something that the socket does not show.
+    pub fn has_unread(&self) -> bool {
+        self.tls.as_ref().is_some_and(|tls| tls.lock().has_unread())
+    }
     /// How long a read may wait.
     pub fn set_read_timeout(&self, t: Option<Duration>) -> io::Result<()> {
         self.socket.set_read_timeout(t)

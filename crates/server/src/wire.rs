@@ -134,6 +134,31 @@ impl PacketReader {
         self.start != self.end
     }
 
+    /// Whether more than that lies where the socket does not show it: with TLS, or in compressed packets.
+    pub fn has_hidden(&self) -> bool {
+        self.stream.has_unread() || self.inflow.as_ref().is_some_and(|f| f.lock().has_unread())
+    }
+
+    /// Takes a buffer to read into if it has none. Before this, and after [`PacketReader::give_buffer`], nothing is read.
+    #[inline]
+    pub fn take_buffer(&mut self, spare: &mut Vec<u8>) {
+        if self.buf.is_empty() {
+            self.buf = std::mem::take(spare);
+            if self.buf.is_empty() {
+                self.buf = vec![0; READ_BUFFER];
+            }
+        }
+    }
+
+    /// Gives its buffer away, unless something is in it.
+    #[inline]
+    pub fn give_buffer(&mut self, spare: &mut Vec<u8>) {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+            *spare = std::mem::take(&mut self.buf);
+        }
+    }
+
     /// What has been received beyond the packet read last.
     pub fn unread(&self) -> &[u8] {
         &self.buf[self.start..self.end]
@@ -399,6 +424,22 @@ impl PacketWriter {
     pub fn ready_made(&mut self, packets: &[u8], count: u8) {
         self.out.extend_from_slice(packets);
         self.seq = self.seq.wrapping_add(count);
+    }
+
+    /// Takes a buffer to write into if it has none.
+    #[inline]
+    pub fn take_buffer(&mut self, spare: &mut Vec<u8>) {
+        if self.out.capacity() == 0 {
+            self.out = std::mem::take(spare);
+        }
+    }
+
+    /// Gives its buffer away, unless something is in it.
+    #[inline]
+    pub fn give_buffer(&mut self, spare: &mut Vec<u8>) {
+        if self.out.is_empty() {
+            *spare = std::mem::take(&mut self.out);
+        }
     }
 
     /// What was not sent is somebody else's to send, and counts as sent.

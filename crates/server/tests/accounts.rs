@@ -1,5 +1,7 @@
 //! Accounts, as clients meet them: logins by each plugin, what is allowed, roles, definers, passwords, restarts.
 
+mod threads;
+
 use millpond_server::{PasswordKey, Server, ServerConfig};
 use millpond_session::{Instance, InstanceOptions};
 use mysql::prelude::Queryable;
@@ -43,7 +45,7 @@ impl Db {
         Instance::open(InstanceOptions {
             path: self.dir.join("data"),
             store,
-            variables: Vec::new(),
+            variables: threads::variables(),
         })
         .unwrap()
     }

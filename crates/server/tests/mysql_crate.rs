@@ -1,5 +1,7 @@
 //! Smoke suite of the Rust `mysql` client against a server on a fresh data directory.
 
+mod threads;
+
 use millpond_server::{Server, ServerConfig};
 use millpond_session::{Instance, InstanceOptions};
 use mysql::consts::CapabilityFlags;
@@ -30,7 +32,7 @@ impl Db {
         let instance = Instance::open(InstanceOptions {
             path: dir.join("data"),
             store,
-            variables: Vec::new(),
+            variables: threads::variables(),
         })
         .unwrap();
         let config = ServerConfig {

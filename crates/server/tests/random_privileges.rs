@@ -1,6 +1,8 @@
 //! Generated privilege cases (grants, statement, who) beside another server: both allow the statement, or deny it with the same error. It runs where
 //! `MARIADB_URL` names one (`scripts/random-privileges`); without it a few cases are run against Millpond alone, to see that they can be.
 
+mod threads;
+
 use millpond_server::{Server, ServerConfig};
 use millpond_session::{Instance, InstanceOptions};
 use mysql::prelude::Queryable;
@@ -258,7 +260,10 @@ fn both_allow_the_same() {
             log_bytes: 16 << 20,
             ..millpond_store::Options::default()
         },
-        variables: vec![("innodb_flush_log_at_trx_commit".into(), "0".into())],
+        variables: [("innodb_flush_log_at_trx_commit".into(), "0".into())]
+            .into_iter()
+            .chain(threads::variables())
+            .collect(),
     })
     .unwrap();
     let config = ServerConfig {

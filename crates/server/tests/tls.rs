@@ -1,5 +1,7 @@
 //! TLS, as clients meet it: certificates, versions, what accounts ask of connections, reloading. The client is a few packets over rustls.
 
+mod threads;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt;
@@ -38,7 +40,7 @@ impl Db {
             .map(|(n, v)| (n.to_string(), v.to_string()));
         let mut db = Db {
             dir,
-            variables: variables.collect(),
+            variables: variables.chain(threads::variables()).collect(),
             running: None,
         };
         db.open();
@@ -593,7 +595,7 @@ fn settings() {
         let instance = Instance::open(InstanceOptions {
             path: db.data(),
             store: millpond_store::Options::default(),
-            variables: variables.collect(),
+            variables: variables.chain(threads::variables()).collect(),
         });
         let instance = instance.unwrap();
         let tls = Tls::open(&instance).map(|tls| tls.is_some());

@@ -39,11 +39,13 @@ pub mod watch;
 pub use accounts::login::{Admitted, Candidate, Client, Verdict};
 pub use counters::Counter;
 pub use instance::{Alike, Instance, InstanceOptions, PasswordKeySettings, TlsSettings, Transport};
+pub use instance::{ThreadCounts, ThreadsLook};
 pub use kept_rows::KeptRows;
 pub use millpond_sql::{
     ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value, error, memory, result, types,
     value,
 };
+pub use millpond_store::wait::{Waiter, tell_waits_to};
 pub use millpond_store::{Error as StoreError, OnDurable};
 pub use registry::{ClientCertificate, ClientLook, KillHook, TlsFacts};
 pub use session::{ConnectionInfo, Prepared, Session, Tracks, Unsettled, commit_error};

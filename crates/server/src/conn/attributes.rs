@@ -60,7 +60,7 @@ fn read(c: &mut Cursor<'_>, n: usize, client: Encoding) -> Result<Attributes, Ma
     Ok(of(&names, &values, client))
 }
 
-impl<B: Backend> Connection<'_, B> {
+impl<B: Backend> Connection<B> {
     /// Gives the session what stands in front of a COM_QUERY's text; where that is.
     pub(super) fn query_attributes(&mut self, body: Range<usize>) -> SqlResult<Range<usize>> {
         let mut c = Cursor::new(self.reader.bytes(body.clone()));

@@ -19,7 +19,7 @@ const PARAMETER_COUNT_AVAILABLE: u8 = 8;
 /// Parameters that are bound without allocating.
 const INLINE_PARAMS: usize = 16;
 
-impl<B: Backend> Connection<'_, B> {
+impl<B: Backend> Connection<B> {
     /// COM_QUERY.
     #[inline]
     pub(super) fn query(&mut self, body: Range<usize>) {

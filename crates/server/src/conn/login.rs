@@ -33,24 +33,32 @@ pub(super) struct LoggedIn<B: Backend> {
     pub tls: Option<Arc<TlsFacts>>,
 }
 
-/// Greets and logs in; `stream` has TLS afterwards if the client asked for it. `None`: refused or gone; the client has been told what there was to tell.
-pub(super) fn login<B: Backend>(
-    service: &Service<B>,
-    stream: &mut Stream,
-    peer: &Peer,
-    reader: &mut PacketReader,
-    writer: &mut PacketWriter,
-    seq: &mut u8,
-) -> Option<LoggedIn<B>> {
+/// A client that the server has said its first word to.
+pub(super) struct Greeted {
+    id: u32,
+    challenge: [u8; CHALLENGE],
+    /// TLS, if it was offered.
+    tls: Option<Arc<Tls>>,
+}
+
+/// How long a client may be silent until it is logged in.
+pub(super) fn timeout<B: Backend>(backend: &B) -> Duration {
     /// MySQL's default `connect_timeout`.
     const CONNECT_SECONDS: u64 = 10;
+    let seconds = backend.global_u64("connect_timeout");
+    Duration::from_secs(seconds.unwrap_or(CONNECT_SECONDS))
+}
+
+/// Says the server's first word. `None`: the client is gone.
+pub(super) fn greet<B: Backend>(
+    service: &Service<B>,
+    writer: &mut PacketWriter,
+) -> Option<Greeted> {
     /// Autocommit.
     const GREETING_STATUS: u16 = 2;
-    let seconds = service.backend.global_u64("connect_timeout");
-    let timeout = Duration::from_secs(seconds.unwrap_or(CONNECT_SECONDS));
     let id = service.backend.reserve_id();
     let challenge = challenge();
-    let tls = service.tls.as_ref().filter(|tls| tls.is_ready());
+    let tls = service.tls.clone().filter(|tls| tls.is_ready());
     let offered = match tls {
         Some(_) => capability::SERVER | capability::SSL,
         None => capability::SERVER,
@@ -63,10 +71,24 @@ pub(super) fn login<B: Backend>(
     };
     writer.packet(|p| handshake::greeting(p, &greeting, &challenge));
     writer.flush().ok()?;
-    *seq = 1;
+    Some(Greeted { id, challenge, tls })
+}
+
+/// Logs in; `stream` has TLS afterwards if the client asked for it. `None`: refused or gone; the client has been told what there was to tell.
+pub(super) fn login<B: Backend>(
+    service: &Service<B>,
+    greeted: Greeted,
+    stream: &mut Stream,
+    peer: &Peer,
+    reader: &mut PacketReader,
+    writer: &mut PacketWriter,
+) -> Option<LoggedIn<B>> {
+    let timeout = timeout(&service.backend);
+    let Greeted { id, challenge, tls } = greeted;
+    let seq = &mut 1;
     let mut at = next(service, reader, writer, seq, timeout)?;
     let mut facts = None;
-    if let Some(tls) = tls
+    if let Some(tls) = &tls
         && handshake::is_tls_request(reader.bytes(at.clone()))
     {
         facts = match secure(tls, stream, reader, writer) {
@@ -239,7 +261,7 @@ fn challenge() -> [u8; CHALLENGE] {
     out.map(|b| b % 94 + 33)
 }
 
-impl<B: Backend> Connection<'_, B> {
+impl<B: Backend> Connection<B> {
     /// COM_CHANGE_USER: a login on the same connection. A refusal closes it, as MySQL does.
     pub(super) fn change_user(&mut self, body: Range<usize>) -> ControlFlow<()> {
         let packet = self.reader.bytes(body);
@@ -253,7 +275,7 @@ impl<B: Backend> Connection<'_, B> {
             .map(|db| String::from_utf8_lossy(db).into_owned());
         let collation = login.collation;
         // The client has answered a challenge that nobody knows any more: it is asked anew.
-        let claim = Claim::of(&login, self.peer, self.tls.clone()).unanswered();
+        let claim = Claim::of(&login, &self.peer, self.tls.clone()).unanswered();
         let mut seq = self.writer.sequence();
         let mut line = Line {
             reader: &mut self.reader,

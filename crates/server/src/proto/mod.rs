@@ -99,6 +99,8 @@ pub mod capability {
 
 /// Server status flags that the protocol layer itself sets or reads.
 pub mod status {
+    /// A transaction is open.
+    pub const IN_TRANSACTION: u16 = 1;
     /// Another result follows.
     pub const MORE_RESULTS: u16 = 8;
     /// The rows are a cursor's, to be fetched.

@@ -3,7 +3,7 @@
 //! A connection's thread is the only one that reads and writes; it reads in two places (its packets, and files that a command asks for), which is what
 //! the lock is for. What one flush of packets holds goes out by one send, as without TLS, if it is no longer than a few records.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::sync::Arc;
 
 use millpond_session::TlsFacts;
@@ -106,6 +106,12 @@ impl Channel {
             return Err(io::Error::new(ErrorKind::InvalidData, e));
         }
         Ok(n)
+    }
+
+    /// Whether a read would not have to ask the socket.
+    pub fn has_unread(&mut self) -> bool {
+        let waits = |e: io::Error| e.kind() == ErrorKind::WouldBlock;
+        !self.ahead.is_empty() || !self.tls.reader().fill_buf().is_err_and(waits)
     }
 
     /// As [`Read::read`] of the plain bytes; 0: there will be none any more.

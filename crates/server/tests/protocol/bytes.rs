@@ -163,7 +163,7 @@ fn bytes_stay_as_they_are_under_any_character_set() {
     let instance = Instance::open(InstanceOptions {
         path: dir.join("data"),
         store,
-        variables: Vec::new(),
+        variables: crate::threads::variables(),
     })
     .unwrap();
     let config = ServerConfig {

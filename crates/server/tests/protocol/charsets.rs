@@ -175,7 +175,7 @@ fn texts_are_converted_for_clients_and_columns() {
     let instance = Instance::open(InstanceOptions {
         path: dir.join("data"),
         store,
-        variables: Vec::new(),
+        variables: crate::threads::variables(),
     })
     .unwrap();
     let config = ServerConfig {

@@ -26,7 +26,7 @@ impl Db {
                 log_bytes: 8 << 20,
                 ..millpond_store::Options::default()
             },
-            variables: Vec::new(),
+            variables: crate::threads::variables(),
         })
         .unwrap();
         let config = ServerConfig {

@@ -6,8 +6,12 @@ mod charsets;
 mod client_files;
 mod commits;
 mod no_index;
+mod pool;
 mod shutdown;
+mod slow_clients;
 mod support;
+#[path = "../threads/mod.rs"]
+mod threads;
 mod tracking;
 
 use millpond_server::Server;

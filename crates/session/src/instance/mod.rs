@@ -8,6 +8,7 @@
 //! | `login` | letting clients in |
 //! | `start` | what variables are from the start |
 //! | `transport` | what secures connections |
+//! | `threads` | the server's threads |
 //!
 //! An [`Instance`] lives from [`Instance::open`] to [`Instance::close`]; sessions hold clones of it, and a
 //! session used after the close gets the store's errors.
@@ -28,6 +29,7 @@ mod facts;
 mod heaviest;
 mod login;
 mod start;
+mod threads;
 mod transport;
 
 use crate::accounts::Accounts;
@@ -50,6 +52,7 @@ use millpond_sql::statistics::{self, Settings};
 pub(crate) use facts::Facts;
 pub use heaviest::Alike;
 pub(crate) use start::Source;
+pub use threads::{ThreadCounts, ThreadsLook};
 pub use transport::{PasswordKeySettings, TlsSettings, Transport};
 
 use crate::watch::Watch;
@@ -94,6 +97,8 @@ pub(crate) struct Inner {
     pub accounts: Accounts,
     /// What secures connections; `None`: nothing.
     pub transport: RwLock<Option<Arc<dyn Transport>>>,
+    /// The server's threads.
+    pub threads: RwLock<Option<ThreadsLook>>,
     /// The public key that clients without TLS encrypt passwords by, in PEM; empty: there is none.
     pub password_key: RwLock<String>,
     /// Locks by name.
@@ -300,6 +305,11 @@ impl Instance {
         let put = |name: &str, value: VarValue| globals.put(vars::known(name), value);
         put("datadir", text(&data_directory(&path)));
         put("hostname", text(&hostname()));
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        put(
+            "thread_pool_size",
+            VarValue::UInt(processors.min(128) as u64),
+        );
         // It runs where that is asked for; `millpond serve` does, as MySQL does by default.
         put("event_scheduler", text("OFF"));
         put(
@@ -395,6 +405,7 @@ impl Instance {
             aborted_connects: AtomicU64::new(0),
             accounts,
             transport: RwLock::default(),
+            threads: RwLock::default(),
             password_key: RwLock::default(),
             user_locks: Default::default(),
             branches: Branches::default(),
@@ -571,10 +582,11 @@ impl Instance {
         add("Max_used_connections", max_used);
         add("Performance_schema_digest_lost", self.0.digests.lost());
         add("Prepared_stmt_count", load(&self.0.prepared));
-        add("Threads_cached", 0);
         add("Threads_connected", self.0.registry.count() as u64);
-        add("Threads_created", load(&self.0.registry.connections));
         add("Threads_running", running);
+        for (name, value) in self.thread_status() {
+            add(name, value);
+        }
         add("Uptime", self.0.started.elapsed().as_secs());
         add(
             "Uptime_since_flush_status",

@@ -858,6 +858,13 @@ pub(super) static VARS: &[Def] = &[
         U(0),
         ReadOnly,
     ),
+    def(
+        "millpond_thread_pool_keep",
+        Global,
+        num(0, 65_536),
+        U(32),
+        Free,
+    ),
     def("min_examined_row_limit", Both, num(0, MAX), U(0), Free),
     def(
         "net_buffer_length",
@@ -1180,9 +1187,31 @@ pub(super) static VARS: &[Def] = &[
     def(
         "thread_handling",
         Global,
-        Kind::Enum(&["one-thread-per-connection"]),
-        T("one-thread-per-connection"),
+        Kind::Enum(&["one-thread-per-connection", "pool-of-threads"]),
+        T("pool-of-threads"),
         ReadOnly,
+    ),
+    def(
+        "thread_pool_idle_timeout",
+        Global,
+        num(1, YEAR),
+        U(60),
+        Free,
+    ),
+    def(
+        "thread_pool_max_threads",
+        Global,
+        num(1, 65_536),
+        U(65_536),
+        Free,
+    ),
+    def("thread_pool_size", Global, num(1, 128), U(16), Free),
+    def(
+        "thread_pool_stall_limit",
+        Global,
+        num(10, YEAR),
+        U(60),
+        Free,
     ),
     def(
         "thread_stack",

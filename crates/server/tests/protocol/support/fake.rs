@@ -2,13 +2,14 @@
 //! of the client's as a row; one that begins with `bad` is not read further), `limit N` (sets
 //! `max_allowed_packet`); `params`, prepared, returns its two parameters.
 
+use crate::threads::variables;
 use millpond_server::backend::{Backend, BackendSession};
 use millpond_session::result::ColumnMeta;
 use millpond_session::types::{BaseType, Collation, SqlType};
 use millpond_session::{
     Completion, ConnectionInfo, Prepared, ResultSink, SqlError, SqlResult, Value,
 };
-use millpond_session::{Counter, KillHook, OnDurable, Unsettled};
+use millpond_session::{Counter, KillHook, OnDurable, ThreadCounts, ThreadsLook, Unsettled};
 use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex};
@@ -18,8 +19,9 @@ struct State {
     next_id: u32,
     hooks: HashMap<u32, KillHook>,
     killed: HashSet<u32>,
-    running: bool,
+    running: u32,
     released: bool,
+    threads: Option<ThreadsLook>,
 }
 
 #[derive(Clone, Default)]
@@ -42,7 +44,15 @@ impl Fake {
         drop(self.state.1.wait_while(state, |s| !until(s)).unwrap());
     }
     pub fn wait_until_running(&self) {
-        self.wait(|s| s.running);
+        self.wait_until_all_run(1);
+    }
+    pub fn wait_until_all_run(&self, how_many: u32) {
+        self.wait(|s| s.running == how_many);
+    }
+    /// The server's threads.
+    pub fn threads(&self) -> ThreadCounts {
+        let look = self.state.0.lock().unwrap().threads.clone();
+        look.expect("the server counts them")()
     }
     pub fn release(&self) {
         self.change(|s| s.released = true);
@@ -85,12 +95,20 @@ impl Backend for Fake {
         Ok(())
     }
     fn global_u64(&self, name: &str) -> Option<u64> {
-        self.variables.get(name).copied()
+        let said = self.variables.get(name).copied();
+        said.or_else(|| self.global_text(name)?.parse().ok())
     }
     fn when_settled(&self, _: &Unsettled, _: Arc<dyn OnDurable>) {
         unreachable!("nothing here waits for a log");
     }
     fn settled(&self, _: Unsettled) {}
+    fn global_text(&self, name: &str) -> Option<String> {
+        let mut given = variables().into_iter();
+        given.find(|(n, _)| n == name).map(|(_, value)| value)
+    }
+    fn show_threads(&self, look: ThreadsLook) {
+        self.change(|s| s.threads = Some(look));
+    }
     fn count_aborted_connect(&self) {}
 }
 
@@ -159,7 +177,7 @@ impl FakeSession {
                 sink.row(&[Value::Bytes(text.into())]).map_err(sent)?;
             }
             "wait" => {
-                self.fake.change(|s| s.running = true);
+                self.fake.change(|s| s.running += 1);
                 let id = self.id;
                 self.fake.wait(|s| s.released || s.killed.contains(&id));
             }
