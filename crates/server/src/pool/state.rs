@@ -26,9 +26,9 @@ pub(super) struct Settings {
 }
 
 impl Settings {
-    /// Connections that may keep a thread each.
+    /// Connections that may keep a thread each. One thread is left, to notice that there are more.
     fn kept(&self) -> usize {
-        (self.size * self.keep).min(self.most_threads)
+        (self.size * self.keep).min(self.most_threads - 1)
     }
     /// Statements that may run at a time when there are more.
     fn at_work(&self) -> usize {
@@ -36,7 +36,7 @@ impl Settings {
     }
     /// Threads that may wait for work.
     fn most_spare(&self) -> usize {
-        self.at_work().max(self.kept() / 2)
+        self.at_work() + self.kept()
     }
 }
 
@@ -91,6 +91,8 @@ pub(super) struct State<C> {
     /// Connections to be served: those in a transaction, and others.
     started: VecDeque<Job<C>>,
     fresh: VecDeque<Job<C>>,
+    /// Whether there has been one in a transaction in this period.
+    saw_started: bool,
     /// How many of `started` have gone since one of `fresh` went.
     passed: u32,
     /// Threads that serve a connection, by number.
@@ -120,6 +122,7 @@ impl<C> State<C> {
             waiting: HashMap::new(),
             started: VecDeque::new(),
             fresh: VecDeque::new(),
+            saw_started: false,
             passed: 0,
             serving: HashMap::new(),
             keeping: 0,
@@ -158,6 +161,7 @@ impl<C> State<C> {
             period,
             ..
         } = waiting;
+        self.saw_started |= started;
         let queue = match started {
             true => &mut self.started,
             false => &mut self.fresh,
@@ -186,15 +190,16 @@ impl<C> State<C> {
         if self.crowded && self.working >= self.settings.at_work() {
             return None;
         }
-        let fresh_first = self.passed >= STARTED_BEFORE_FRESH;
-        let job = match fresh_first {
-            true => self.fresh.pop_front().or_else(|| self.started.pop_front()),
-            false => self.started.pop_front().or_else(|| self.fresh.pop_front()),
+        let may_pass = self.passed < STARTED_BEFORE_FRESH || self.fresh.is_empty();
+        let started_goes = may_pass && !self.started.is_empty();
+        let queue = match started_goes {
+            true => &mut self.started,
+            false => &mut self.fresh,
         };
-        let mut job = job?;
-        self.passed = match fresh_first || self.fresh.is_empty() {
-            true => 0,
-            false => self.passed + 1,
+        let mut job = queue.pop_front()?;
+        self.passed = match started_goes && !self.fresh.is_empty() {
+            true => self.passed + 1,
+            false => 0,
         };
         let role = match self.crowded {
             true => Role::Works,
@@ -275,7 +280,14 @@ impl<C> State<C> {
             self.crowded = false;
         }
         self.active = 0;
+        self.saw_started = false;
         self.period += 1;
+    }
+
+    /// Whether events should be looked at before the next connection is taken: one in a transaction may have sent something, and would go first.
+    pub fn wants_look(&self) -> bool {
+        let would_pass = self.started.is_empty() && self.passed < STARTED_BEFORE_FRESH;
+        self.crowded && self.saw_started && would_pass && !self.fresh.is_empty()
     }
 
     /// Whether a thread with nothing to do should wait for events: one does, unless what they tell of couldn't be served.
@@ -423,6 +435,30 @@ mod tests {
             [100, 101, 102, 103, 104, 105, 106, 107, 0, 108]
         );
         assert_eq!(order.len(), 60);
+    }
+
+    #[test]
+    fn a_look_is_worth_it_where_transactions_are_open() {
+        let mut s = state(1);
+        send(&mut s, 0..40);
+        assert!(!s.wants_look());
+        wait(&mut s, 100, true);
+        s.sent(100);
+        assert!(!s.wants_look(), "one is there");
+        assert_eq!(s.take(1).unwrap().0.client, 100);
+        assert!(s.wants_look());
+        s.begin_period();
+        assert!(!s.wants_look());
+    }
+
+    #[test]
+    fn one_thread_is_left_for_events() {
+        let mut s = state(1);
+        s.settings.most_threads = 3;
+        send(&mut s, 0..3);
+        assert!(s.is_crowded());
+        s.settings.most_threads = 1;
+        assert!(s.may_stay() && s.take(1).is_some());
     }
 
     #[test]

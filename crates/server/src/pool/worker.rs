@@ -104,10 +104,17 @@ impl<B: Backend> Pool<B> {
     fn next(self: &Arc<Self>, own: &mut Own) -> Option<(Job<Client<B>>, Role)> {
         let poller = self.poller.as_ref()?;
         let mut state = self.state.lock();
-        let mut enough = false;
+        let (mut enough, mut looked) = (false, false);
         loop {
             if state.stopping {
                 return None;
+            }
+            if !looked && state.wants_look() {
+                looked = true;
+                drop(state);
+                let keys = poller.wait(&mut own.events, Duration::ZERO);
+                state = self.state.lock();
+                keys.for_each(|key| state.sent(key));
             }
             if let Some(taken) = state.take(own.me) {
                 self.settle(&mut state);
