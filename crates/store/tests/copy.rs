@@ -2,7 +2,9 @@
 
 mod common;
 use common::*;
-use millpond_store::engine::{CopiedParts, CopyDatabase, NewTable, PartitionChange, Place};
+use millpond_store::engine::{
+    CopiedParts, CopiedTable, CopyDatabase, NewTable, PartitionChange, Place,
+};
 use millpond_store::io::sim::{OpKind, Step};
 use millpond_store::*;
 use std::sync::Arc;
@@ -263,10 +265,10 @@ fn numbers_go_on() {
 struct Refusing(&'static str);
 
 impl CopiedParts for Refusing {
-    fn table(&mut self, def: &TableDef) -> Result<Vec<u8>> {
+    fn table(&mut self, def: &TableDef) -> Result<CopiedTable> {
         match def.name == self.0 {
             true => Err(Error::Invalid("refused".into())),
-            false => Ok(def.body.clone()),
+            false => AsTheyAre.table(def),
         }
     }
     fn object(&mut self, object: &Object) -> Result<Vec<u8>> {

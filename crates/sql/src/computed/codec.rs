@@ -10,6 +10,7 @@ use millpond_store::{
 };
 
 use super::columns::{self, take_failure};
+use crate::catalog::bytes::has_sections;
 use crate::catalog::{Versions, WORK_DATABASE};
 use crate::types::Schema;
 use crate::{fulltext, spatial};
@@ -84,18 +85,20 @@ impl CodecFactory for Codecs {
     }
 
     fn references(&self, def: &TableDef) -> References {
-        // What is being made has no relations until it has its place; what can't be read can be dropped.
-        match Schema::of(def) {
-            Ok(schema) if def.database != WORK_DATABASE => References {
-                parents: schema
-                    .foreign_keys
-                    .iter()
-                    .map(|k| k.parent.clone())
-                    .collect(),
-                constraints: constraints(&schema, &def.name),
-            },
-            _ => References::default(),
+        // What is being made has no relations until it has its place; what can't be read can be dropped. Most tables are told by their first byte.
+        if def.database == WORK_DATABASE || !has_sections(&def.body) {
+            return References::default();
         }
+        Schema::of(def).map_or(References::default(), |s| references(&s, &def.name))
+    }
+}
+
+/// What the definition of a table of this name refers to.
+pub(crate) fn references(schema: &Schema, table: &str) -> References {
+    let parents = schema.foreign_keys.iter().map(|k| k.parent.clone());
+    References {
+        parents: parents.collect(),
+        constraints: constraints(schema, table),
     }
 }
 

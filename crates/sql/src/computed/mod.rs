@@ -36,6 +36,7 @@ mod role;
 mod rows;
 mod scope;
 
+pub(crate) use codec::references;
 pub use codec::{Codecs, entries};
 pub use columns::take_failure;
 pub use read::{Definition, columns_read, read};

@@ -8,7 +8,7 @@
 //!
 //! Whoever runs it is asked about each part while it is locked ([`Ddl::create_database_like`]).
 
-use millpond_store::engine::{CopiedParts, CopyDatabase};
+use millpond_store::engine::{CopiedParts, CopiedTable, CopyDatabase};
 use millpond_store::{Error, Object, TableDef};
 use millpond_syntax::Keyword;
 use millpond_syntax::lexer::{LexMode, Lexer, Token, TokenKind};
@@ -19,6 +19,7 @@ use super::create::unix_now;
 use super::{Ddl, Done, names, not_system};
 use crate::catalog::programs::{ProgramDef, ProgramKind};
 use crate::catalog::{Schema, Versions, View};
+use crate::computed::references;
 use crate::env::is_system_schema;
 use crate::env::sql_mode::flags;
 use crate::error::{SqlError, SqlResult};
@@ -131,9 +132,12 @@ struct Parts<'d, 'a> {
 }
 
 impl CopiedParts for Parts<'_, '_> {
-    fn table(&mut self, def: &TableDef) -> millpond_store::Result<Vec<u8>> {
-        let body = self.table_body(def);
-        body.map_err(|e| self.fail(e))
+    fn table(&mut self, def: &TableDef) -> millpond_store::Result<CopiedTable> {
+        let schema = self.schema(def).map_err(|e| self.fail(e))?;
+        Ok(CopiedTable {
+            body: schema.table_body(),
+            references: references(&schema, &def.name),
+        })
     }
 
     fn object(&mut self, object: &Object) -> millpond_store::Result<Vec<u8>> {
@@ -148,7 +152,8 @@ impl Parts<'_, '_> {
         Error::Interrupted
     }
 
-    fn table_body(&self, def: &TableDef) -> SqlResult<Vec<u8>> {
+    /// The copy of a table or view.
+    fn schema(&self, def: &TableDef) -> SqlResult<Schema> {
         let mut schema = Schema::of(def)?;
         let DatabaseLike {
             name, like, data, ..
@@ -158,7 +163,7 @@ impl Parts<'_, '_> {
             let view = self.view(&def.name, view)?;
             schema.view = Some(std::sync::Arc::new(view));
             schema.created = unix_now();
-            return Ok(schema.table_body());
+            return Ok(schema);
         }
         (self.permit)(Part::Table(&def.name))?;
         schema.created = unix_now();
@@ -172,7 +177,7 @@ impl Parts<'_, '_> {
         if !data {
             schema = schema.with_versions(Versions::default());
         }
-        Ok(schema.table_body())
+        Ok(schema)
     }
 
     /// Tables of other databases that refer to the copy's name already must fit it.

@@ -21,7 +21,7 @@ use super::fill::graves_of;
 use super::{Engine, Inner};
 use crate::btree::{NewEntries, Root, Tree};
 use crate::catalog::row::{self, Grave, Late, TableRow};
-use crate::catalog::{CATALOG_DATABASE, Object, ObjectKey, TableDef, tree_of};
+use crate::catalog::{CATALOG_DATABASE, Object, ObjectKey, References, TableDef, tree_of};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{Lsn, PageType};
@@ -37,10 +37,19 @@ const GATHERED: usize = 256 << 10;
 
 /// What the layer above has to say about the parts of a database that is copied.
 pub trait CopiedParts {
-    /// The body of the copy of a table or view; partitions have theirs unchanged.
-    fn table(&mut self, def: &TableDef) -> Result<Vec<u8>>;
+    /// The copy of a table or view; partitions have their bodies unchanged.
+    fn table(&mut self, def: &TableDef) -> Result<CopiedTable>;
     /// The body of the copy of an object; it keeps its kind and name, and its table's name.
     fn object(&mut self, object: &Object) -> Result<Vec<u8>>;
+}
+
+/// A table's definition in the copy.
+#[derive(Clone, Debug)]
+pub struct CopiedTable {
+    /// Its body.
+    pub body: Vec<u8>,
+    /// What that refers to, as [`crate::CodecFactory::references`] would say.
+    pub references: References,
 }
 
 /// Which database is to be made of which.
@@ -188,8 +197,9 @@ impl Inner {
             let mut new = model.clone();
             new.def.database = what.to.into();
             if row::split_partition(&new.def.name).is_none() {
-                new.def.body = parts.table(&model.def)?;
-                self.note_relations(&mut after.relations, None, Some(&new.def));
+                let copied = parts.table(&model.def)?;
+                new.def.body = copied.body;
+                after.relations.note_new(&new.def, copied.references);
             }
             self.keep_tablespace(txn, new.def.file)?;
             new.version = 0;
@@ -210,7 +220,7 @@ impl Inner {
             object.key.database = what.to.into();
         }
         // Before anything is built.
-        self.need_relations(txn, &after.relations)?;
+        self.need_relations(txn, &mut after.relations)?;
         self.number(txn, &mut rows, what.rows)?;
         Ok((rows, objects))
     }

@@ -74,7 +74,7 @@ use crate::txn::{
     Isolation, LockInfo, MdlMark, MdlMode, Owner, Savepoint, Snapshot, TrxId, Txn, TxnInfo,
     TxnSystem, WaitInfo, Xid,
 };
-pub use copy::{CopiedParts, CopyDatabase};
+pub use copy::{CopiedParts, CopiedTable, CopyDatabase};
 pub(crate) use ddl::lock_row;
 use dropped::Dropper;
 pub use fill::TableFill;

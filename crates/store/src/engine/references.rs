@@ -33,6 +33,9 @@ pub(super) struct Relations {
     tables: BTreeMap<TableName, i32>,
     /// A database that the transaction makes, whose tables nobody else knows.
     new_database: Option<String>,
+    /// The tables that refer to those noted, once they were looked for by [`Inner::need_relations`]. Nobody can add to them who does not have the locks
+    /// of the new database.
+    children: Option<BTreeSet<TableName>>,
 }
 
 /// What a transaction comes to that has noted [`Relations`].
@@ -50,6 +53,13 @@ impl Relations {
     /// All tables of this database are the transaction's own making.
     pub(super) fn all_new_in(&mut self, database: &str) {
         self.new_database = Some(database.into());
+    }
+
+    /// Notes a new table, and what its definition refers to.
+    pub(super) fn note_new(&mut self, def: &TableDef, mut refers: References) {
+        refers.parents.sort();
+        refers.parents.dedup();
+        self.count(def, &refers, 1);
     }
 
     fn count(&mut self, def: &TableDef, refers: &References, by: i32) {
@@ -115,9 +125,9 @@ impl Inner {
                 false => come.push((&**key, *n, named)),
             }
         }
-        for (name, _) in relations.tables.iter().filter(|(_, n)| changed(n)) {
-            // Of those that refer to it by this name in the end, and did before.
-            related.extend(self.catalog.children(txn, &name.0, &name.1)?);
+        match &relations.children {
+            Some(known) => related.extend(known.iter().cloned()),
+            None => related.extend(self.children_of_noted(txn, relations)?),
         }
         let new = relations.new_database.as_deref();
         related.retain(|(database, _)| Some(&**database) != new);
@@ -128,8 +138,22 @@ impl Inner {
         })
     }
 
-    /// Error [`Error::Related`] if the transaction could not carry out what it has noted.
-    pub(super) fn need_relations(&self, txn: &mut Txn, relations: &Relations) -> Result<()> {
+    /// The tables that refer to one of those noted by its name in the end, and did before.
+    fn children_of_noted(
+        &self,
+        txn: &mut Txn,
+        relations: &Relations,
+    ) -> Result<BTreeSet<TableName>> {
+        let mut children = BTreeSet::new();
+        for (name, _) in relations.tables.iter().filter(|(_, n)| **n != 0) {
+            children.extend(self.catalog.children(txn, &name.0, &name.1)?);
+        }
+        Ok(children)
+    }
+
+    /// Error [`Error::Related`] if the transaction, which makes a database, could not carry out what it has noted.
+    pub(super) fn need_relations(&self, txn: &mut Txn, relations: &mut Relations) -> Result<()> {
+        relations.children = Some(self.children_of_noted(txn, relations)?);
         let related = self.changes(txn, relations)?.related;
         self.need_held(txn, &related)
     }

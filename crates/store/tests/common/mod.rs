@@ -1,7 +1,7 @@
 //! What the store's tests share: a toy row format, and shorthands.
 #![allow(dead_code)]
 
-use millpond_store::engine::{CopiedParts, NewTable};
+use millpond_store::engine::{CopiedParts, CopiedTable, NewTable};
 use millpond_store::hash_index::HashOptions;
 use millpond_store::io::sim::SimStorage;
 use millpond_store::log::FlushAtCommit;
@@ -197,8 +197,11 @@ impl Db {
 pub struct AsTheyAre;
 
 impl CopiedParts for AsTheyAre {
-    fn table(&mut self, def: &TableDef) -> Result<Vec<u8>> {
-        Ok(def.body.clone())
+    fn table(&mut self, def: &TableDef) -> Result<CopiedTable> {
+        Ok(CopiedTable {
+            body: def.body.clone(),
+            references: References::default(),
+        })
     }
     fn object(&mut self, object: &Object) -> Result<Vec<u8>> {
         Ok(object.body.clone())
