@@ -336,3 +336,63 @@ fn made_but_for(db: &Db, kind: OpKind, step: Step, nth: u64) -> bool {
     db.disk.clear_hook();
     made.is_ok()
 }
+
+/// Sessions make copies and drop them at once, as tests that run in parallel do, while the model itself changes.
+#[test]
+fn many_at_a_time() {
+    const THREADS: i64 = 4;
+    let db = Db::new();
+    let s = db.session();
+    let mut filler = db.session();
+    for n in 0..12 {
+        let name = format!("t{n:02}");
+        s.create(table(&name, TWO));
+        fill(&mut filler, &name, 0..n);
+    }
+    let (engine, stop) = (db.engine.clone(), Arc::new(AtomicBool::new(false)));
+    let ended = stop.clone();
+    let changer = std::thread::spawn(move || {
+        let owner = engine.owner();
+        let names = ["a", "z"].map(|n| (D.to_string(), n.to_string()));
+        while !ended.load(Ordering::SeqCst) {
+            for (_, name) in &names {
+                engine.create_table(&owner, table(name, TWO)).unwrap();
+            }
+            engine.drop_tables(&owner, &names).unwrap();
+        }
+    });
+    let threads = (0..THREADS).map(|n| {
+        let mut s = db.session();
+        std::thread::spawn(move || {
+            let (engine, name) = (s.engine.clone(), format!("x{n}"));
+            for turn in 0..25 {
+                let what = CopyDatabase {
+                    to: &name,
+                    ..WITH_ROWS
+                };
+                let tables = engine.copy_database(&s.owner, what, &mut AsTheyAre);
+                assert!((12..=14).contains(&tables.unwrap()));
+                let t = engine.open_table(s.txn(), &name, "t07").unwrap();
+                for k in 0..20 {
+                    s.insert(&t, &ints(&[1000 + k, n * 100 + turn])).unwrap();
+                }
+                s.commit();
+                assert_eq!(rows(&mut s, &name, "t07", 0).len(), 27);
+                assert_eq!(rows(&mut s, &name, "t11", 1).len(), 11);
+                if turn < 24 {
+                    engine.drop_database(&s.owner, &name).unwrap();
+                }
+            }
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    threads.into_iter().for_each(|t| t.join().unwrap());
+    stop.store(true, Ordering::SeqCst);
+    changer.join().unwrap();
+    let mut s = db.session();
+    for n in 0..THREADS {
+        let found = rows(&mut s, &format!("x{n}"), "t07", 0);
+        assert!(found[7..].iter().all(|r| r[1] == n * 100 + 24));
+    }
+    db.check();
+}
