@@ -93,12 +93,18 @@ const QUICK: [Course; 6] = [
     ),
 ];
 
-/// In the order in which the articles appeared.
-pub(super) fn courses(quick: bool) -> Vec<Course> {
-    match quick {
-        true => QUICK.to_vec(),
-        false => USUAL.to_vec(),
-    }
+/// In the order in which the articles appeared. With another time for each target, in seconds, each has the same part of that.
+pub(super) fn courses(quick: bool, time: Option<u64>) -> Vec<Course> {
+    let usual = if quick { &QUICK } else { &USUAL };
+    let whole = budget(usual, 1).as_secs();
+    let part = |seconds: u64| seconds * time.unwrap_or(whole) / whole;
+    let scaled = |course: &Course| Course {
+        seconds: part(course.seconds),
+        // What it asks for is enough: more time is for slow machines.
+        measuring: course.measuring.map(|m| part(m).clamp(1, m)),
+        ..course.clone()
+    };
+    usual.iter().map(scaled).collect()
 }
 
 /// What all measure at most on so many targets.
@@ -137,10 +143,25 @@ mod tests {
 
     #[test]
     fn all_fit_into_ten_minutes_and_into_one() {
-        assert_eq!(budget(&courses(false), 1), Duration::from_secs(600));
-        assert_eq!(budget(&courses(true), 2), Duration::from_secs(120));
-        for course in courses(false).iter().chain(&courses(true)) {
-            assert!(course.measuring.is_none_or(|m| m < course.seconds));
+        assert_eq!(budget(&courses(false, None), 1), Duration::from_secs(600));
+        assert_eq!(budget(&courses(true, None), 2), Duration::from_secs(120));
+        for quick in [false, true] {
+            for course in courses(quick, None) {
+                assert!(course.measuring.is_none_or(|m| m < course.seconds));
+            }
         }
+    }
+
+    #[test]
+    fn another_time_is_shared_alike() {
+        assert_eq!(
+            budget(&courses(true, Some(600)), 1),
+            Duration::from_secs(600)
+        );
+        let stall = |time| courses(true, time).remove(2);
+        assert_eq!((stall(None).seconds, stall(None).measuring), (21, Some(15)));
+        let (more, less) = (stall(Some(600)), stall(Some(30)));
+        assert_eq!((more.seconds, more.measuring), (210, Some(15)));
+        assert_eq!((less.seconds, less.measuring), (10, Some(7)));
     }
 }

@@ -42,8 +42,11 @@ pub struct Args {
     /// A look in a minute for each target, instead of ten: smaller, and less certain
     #[arg(long)]
     quick: bool,
+    /// Seconds that all may take on each target [default: 600; 60 with --quick]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    time: Option<u64>,
     /// Measure nothing: draw the page again from the JSON of an earlier run
-    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["quick", "target", "durability", "variables"])]
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["quick", "time", "target", "durability", "variables"])]
     from: Option<PathBuf>,
 }
 
@@ -54,7 +57,8 @@ pub fn run(args: &Args) -> Result<()> {
     }
     args.report.check(EXPERIMENT)?;
     let stop = Stop::on_signals()?;
-    let (record, lost) = measured(args, &courses::courses(args.quick), &stop)?;
+    let courses = courses::courses(args.quick, args.time);
+    let (record, lost) = measured(args, &courses, &stop)?;
     let any = record.done.iter().any(|d| d.measured);
     let why = match (stop.is_asked(), lost.is_empty()) {
         (true, _) => Some("It was stopped before its end.".into()),

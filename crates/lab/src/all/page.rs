@@ -39,10 +39,8 @@ impl Record {
 
     fn intro(&self) -> String {
         let size = match self.quick {
-            true => "A look in a minute for each target: sizes are small, and little is certain.",
-            false => {
-                "Ten minutes for each target: sizes are those of a small machine, not of the articles."
-            }
+            true => "A quick look: sizes are small, and little is certain.",
+            false => "Sizes are those of a small machine, not of the articles.",
         };
         format!(
             "What each article published stands beside what was measured here, on {}. {size} Hardware lies years apart: compare how lines rise and \
