@@ -28,6 +28,7 @@ pub(super) fn all(
         done: Vec::new(),
     };
     let mut lost = Vec::new();
+    let mut gone = Vec::new();
     let whole = stop.within(time);
     for (number, course) in courses.iter().enumerate() {
         if whole.is_set() {
@@ -48,7 +49,7 @@ pub(super) fn all(
             progress,
             stop: &whole.within(share),
         };
-        let (done, trouble) = run.done();
+        let (done, trouble) = run.done(&mut gone);
         lost.extend(trouble);
         record.done.push(done);
         record.took = begun.elapsed().as_secs_f64();
@@ -71,10 +72,10 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What came of it, and what went wrong, if something did.
-    fn done(&self) -> (Done, Vec<String>) {
+    /// What came of it, and what went wrong, if something did. `gone`: targets of which that was said already.
+    fn done(&self, gone: &mut Vec<String>) -> (Done, Vec<String>) {
         let since = Instant::now();
-        let (there, mut lost) = self.there();
+        let (there, mut lost) = self.there(gone);
         let ran = match there.specs.is_empty() {
             true => Err("no target is left".into()),
             false => self.measure(&there),
@@ -105,8 +106,8 @@ impl Run<'_> {
         (done, lost)
     }
 
-    /// The targets that answer, and what is said of the others.
-    fn there(&self) -> (Chosen, Vec<String>) {
+    /// The targets that answer, and what is said of the others, once.
+    fn there(&self, gone: &mut Vec<String>) -> (Chosen, Vec<String>) {
         let mut there = self.chosen.clone();
         let mut lost = Vec::new();
         there.specs.retain(|spec| match spec {
@@ -115,9 +116,12 @@ impl Run<'_> {
                 Ok(_) => true,
                 Err(e) => {
                     let (name, place) = (self.course.experiment, spec.shown());
-                    let why = format!("{name}: {place} is lost: {e}.");
-                    self.progress.say(&why);
-                    lost.push(why);
+                    if !gone.contains(&place) {
+                        let why = format!("From {name} on {place} is lost: {e}.");
+                        self.progress.say(&why);
+                        lost.push(why);
+                        gone.push(place);
+                    }
                     false
                 }
             },
