@@ -30,7 +30,8 @@ struct Open {
     socket: Arc<Socket>,
     /// Id of its session; 0 before it has one.
     session: Arc<AtomicU32>,
-    since: Instant,
+    /// When a thread began to log it in.
+    login: Option<Instant>,
 }
 
 /// A connection's place, given back when it is dropped. A connection has it to the last, when it holds nothing else any more: who
@@ -44,6 +45,12 @@ impl Place {
     /// A number that no other place of the registry ever has.
     pub fn key(&self) -> u64 {
         self.key
+    }
+    /// A thread begins to log it in.
+    pub fn begin_login(&self) {
+        if let Some(open) = self.registry.connections.lock().open.get_mut(&self.key) {
+            open.login = Some(Instant::now());
+        }
     }
 }
 
@@ -71,7 +78,7 @@ impl Registry {
         let open = Open {
             socket: socket.clone(),
             session: session.clone(),
-            since: Instant::now(),
+            login: None,
         };
         c.open.insert(key, open);
         Some(Place {
@@ -92,12 +99,14 @@ impl Registry {
         }
     }
 
-    /// Shuts those that have not logged in for so long, however busy they are with it.
+    /// Shuts those that threads have been logging in for so long, however busy their clients are with it.
     pub fn end_logins(&self, time: Duration) {
-        for c in self.connections.lock().open.values() {
-            if c.session.load(Ordering::Acquire) == 0 && c.since.elapsed() > time {
-                let _ = c.socket.shutdown(Shutdown::Both);
-            }
+        let late = |c: &&Open| {
+            let guest = c.session.load(Ordering::Acquire) == 0;
+            guest && c.login.is_some_and(|since| since.elapsed() > time)
+        };
+        for c in self.connections.lock().open.values().filter(late) {
+            let _ = c.socket.shutdown(Shutdown::Both);
         }
     }
 

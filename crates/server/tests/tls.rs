@@ -644,3 +644,24 @@ fn public_addresses_take_tls_and_passwords() {
     let e = start(tls());
     assert!(e.starts_with("cannot listen on 192.0.2.1:3306"), "{e}");
 }
+
+/// What lies decrypted in the server is no event of a socket.
+#[test]
+fn commands_in_one_record_are_all_answered_by_shared_threads() {
+    const COMMANDS: usize = 2000;
+    let db = Db::with(&[
+        ("millpond_thread_pool_keep", "0"),
+        ("thread_pool_size", "1"),
+    ]);
+    let mut root = db.root();
+    run(&mut root, &["CREATE USER u IDENTIFIED BY 'pw'"]);
+    let mut client = db.with_tls("u", "pw").unwrap();
+    for _ in 0..3 {
+        let pings = packet(0, b"\x0e").repeat(COMMANDS);
+        assert!(pings.len() < 16 << 10, "one record");
+        client.0.write_all(&pings).unwrap();
+        for _ in 0..COMMANDS {
+            assert_eq!(receive(&mut client.0).unwrap()[0], 0);
+        }
+    }
+}

@@ -42,7 +42,7 @@ pub(super) struct Greeted {
 }
 
 /// How long a client may be silent until it is logged in.
-pub(super) fn timeout<B: Backend>(backend: &B) -> Duration {
+pub(crate) fn timeout<B: Backend>(backend: &B) -> Duration {
     /// MySQL's default `connect_timeout`.
     const CONNECT_SECONDS: u64 = 10;
     let seconds = backend.global_u64("connect_timeout");

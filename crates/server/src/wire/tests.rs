@@ -141,3 +141,23 @@ fn a_broken_writer_stays_broken() {
     w.packet(|out| out.push(1));
     assert!(w.flush().is_err());
 }
+
+#[test]
+fn what_is_not_sent_yet_is_never_more_than_a_packet_beyond_the_bound() {
+    const ROW: usize = 1000;
+    let (client, server) = pair();
+    let reader = std::thread::spawn(move || io::copy(&mut &*client, &mut io::sink()).unwrap());
+    let mut w = PacketWriter::new(server);
+    for _ in 0..10_000 {
+        w.packet(|out| out.extend_from_slice(&[7; ROW]));
+        w.flush_if_due().unwrap();
+        assert!(w.position() < FLUSH_AT && w.out.capacity() <= 2 * KEEP_BUFFER);
+    }
+    // A long one takes no more than it has to, and not for long.
+    w.packet(|out| out.resize(out.len() + (3 << 20), 7));
+    w.flush_if_due().unwrap();
+    assert!(w.position() == 0 && w.out.capacity() <= 2 * KEEP_BUFFER);
+    drop(w);
+    let all = 10_000 * (ROW + HEADER) + (3 << 20) + HEADER;
+    assert_eq!(reader.join().unwrap(), all as u64);
+}
