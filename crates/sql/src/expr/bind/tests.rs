@@ -190,7 +190,7 @@ fn columns_and_parameters() {
         n and 0 => 0
         case when n then 1 when i > 5 then 'x' else d end => x
         coalesce(n, d) => 12.50
-        if(n is null, i, d) => 7.00
+        if(n is null, i, d) => 7
         i = ? => 1
         ? + 1 => 8
         i = ? and s = ? => 1

@@ -9,6 +9,7 @@ use super::logic::{FALSE, NULL, TRUE};
 use super::operand::{Rows, typed};
 use crate::error::SqlResult;
 use crate::expr::{EvalContext, Expr, LazyValues, RowRef};
+use crate::types::SqlType;
 use crate::value::Value;
 
 /// A row of kept columns, one after the other.
@@ -95,17 +96,19 @@ fn each<'b>(
     Ok(())
 }
 
+/// A value with as many digits after the point as its type says, where CASE and its like may choose fewer: of one scale they are one vector.
+pub(super) fn of_one_scale<'v>(v: Value<'v>, ty: &SqlType) -> Value<'v> {
+    match v {
+        Value::Decimal(d) if d.scale() < ty.decimals => Value::Decimal(d.round(ty.decimals)),
+        v => v,
+    }
+}
+
 /// An expression's values.
 pub(super) fn values<'b>(e: &Expr, f: &Frame<'_, 'b>, rows: Rows<'_>) -> SqlResult<Vector<'b>> {
     let mut all = Vec::with_capacity(rows.len());
     each(e, f, rows, |cx| {
-        all.push(match e.eval(cx)? {
-            // Of one scale they are one vector.
-            Value::Decimal(d) if d.scale() < e.ty.decimals => {
-                Value::Decimal(d.round(e.ty.decimals))
-            }
-            v => v.into_owned(),
-        });
+        all.push(of_one_scale(e.eval(cx)?.into_owned(), &e.ty));
         Ok(())
     })?;
     Ok(typed(all))

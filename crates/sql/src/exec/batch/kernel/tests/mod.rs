@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::super::rows::{Batch, Column, Columns, NO_ROW, SourceRows};
 use super::super::vector::Kind;
+use super::by_row::of_one_scale;
 use super::*;
 use crate::env::tests::env;
 use crate::expr::{self, AggregateSpec, Scope};
@@ -155,7 +156,7 @@ fn agree(sql: &str, e: &Expr, batch: &Batch<'_>, cx: &BatchContext<'_>) {
     let by_row = outcome(session, || {
         let mut all = Vec::new();
         each(&mut |cx| {
-            all.push(format!("{:?}", e.eval(cx)?));
+            all.push(format!("{:?}", of_one_scale(e.eval(cx)?, &e.ty)));
             Ok(())
         })?;
         Ok(all)
