@@ -7,8 +7,8 @@ use std::time::Duration;
 pub(super) struct Course {
     /// The subcommand.
     pub experiment: &'static str,
-    /// Seconds at most, on one target.
-    pub seconds: u64,
+    /// At most, on one target.
+    pub time: Duration,
     /// As the command line has them.
     pub flags: &'static str,
     /// Seconds on one target that the experiment is to measure for, where it asks; the rest of its time is preparation.
@@ -21,7 +21,7 @@ const CLEANING: u32 = 29;
 const fn course(experiment: &'static str, seconds: u64, flags: &'static str) -> Course {
     Course {
         experiment,
-        seconds,
+        time: Duration::from_secs(seconds),
         flags,
         measuring: None,
     }
@@ -97,11 +97,13 @@ const QUICK: [Course; 6] = [
 pub(super) fn courses(quick: bool, time: Option<u64>) -> Vec<Course> {
     let usual = if quick { &QUICK } else { &USUAL };
     let whole = budget(usual, 1).as_secs();
-    let part = |seconds: u64| seconds * time.unwrap_or(whole) / whole;
+    let part = time.unwrap_or(whole) as f64 / whole as f64;
     let scaled = |course: &Course| Course {
-        seconds: part(course.seconds),
+        time: course.time.mul_f64(part),
         // What it asks for is enough: more time is for slow machines.
-        measuring: course.measuring.map(|m| part(m).clamp(1, m)),
+        measuring: course
+            .measuring
+            .map(|m| ((m as f64 * part) as u64).clamp(1, m)),
         ..course.clone()
     };
     usual.iter().map(scaled).collect()
@@ -109,14 +111,14 @@ pub(super) fn courses(quick: bool, time: Option<u64>) -> Vec<Course> {
 
 /// What all measure at most on so many targets.
 pub(super) fn time(courses: &[Course], targets: usize) -> Duration {
-    let one: u64 = courses.iter().map(|c| c.seconds).sum();
-    Duration::from_secs(one * targets as u64)
+    courses.iter().map(|c| c.time).sum::<Duration>() * targets as u32
 }
 
 /// What all take at most on so many targets: after its time an experiment still ends its step and cleans up.
 pub(super) fn budget(courses: &[Course], targets: usize) -> Duration {
     let measuring = time(courses, targets);
-    Duration::from_secs((measuring + measuring / CLEANING).as_secs())
+    let whole = measuring + measuring / CLEANING;
+    Duration::from_secs(whole.as_secs_f64().round() as u64)
 }
 
 impl Course {
@@ -147,7 +149,7 @@ mod tests {
         assert_eq!(budget(&courses(true, None), 2), Duration::from_secs(120));
         for quick in [false, true] {
             for course in courses(quick, None) {
-                assert!(course.measuring.is_none_or(|m| m < course.seconds));
+                assert!(course.measuring.is_none_or(|m| m < course.time.as_secs()));
             }
         }
     }
@@ -159,9 +161,10 @@ mod tests {
             Duration::from_secs(600)
         );
         let stall = |time| courses(true, time).remove(2);
-        assert_eq!((stall(None).seconds, stall(None).measuring), (21, Some(15)));
-        let (more, less) = (stall(Some(600)), stall(Some(30)));
-        assert_eq!((more.seconds, more.measuring), (210, Some(15)));
-        assert_eq!((less.seconds, less.measuring), (10, Some(7)));
+        let of = |time| (stall(time).time.as_millis(), stall(time).measuring);
+        assert_eq!(of(None), (21_000, Some(15)));
+        assert_eq!(of(Some(600)), (210_000, Some(15)));
+        assert_eq!(of(Some(30)), (10_500, Some(7)));
+        assert_eq!(budget(&courses(true, Some(77)), 1).as_secs(), 77);
     }
 }

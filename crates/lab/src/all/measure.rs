@@ -8,7 +8,7 @@ use crate::report::Section;
 use crate::target::MysqlServer;
 use crate::{Result, alter, drop_stall, drop_throughput, many_tables, rebuild, truncate_scale};
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Runs one after the other until all are done, the time is over or it is stopped; what was lost.
 pub(super) fn all(
@@ -40,7 +40,7 @@ pub(super) fn all(
             courses.len(),
             course.experiment
         ));
-        let share = Duration::from_secs(course.seconds) * chosen.specs.len() as u32;
+        let share = course.time * chosen.specs.len() as u32;
         let since = Instant::now();
         let run = Run {
             args,

@@ -5,7 +5,7 @@ use serde_json::Value;
 const fn tiny(experiment: &'static str, flags: &'static str) -> Course {
     Course {
         experiment,
-        seconds: 600,
+        time: Duration::from_secs(600),
         flags,
         measuring: None,
     }
@@ -98,7 +98,7 @@ fn what_the_time_is_too_short_for_is_said() {
     let dir = tempfile::tempdir().unwrap();
     let courses = [
         Course {
-            seconds: 0,
+            time: Duration::ZERO,
             ..tiny("rebuild", "--rows 500 --pool 24M")
         },
         tiny("many-tables", "--tables 3"),

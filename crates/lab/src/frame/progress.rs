@@ -51,7 +51,7 @@ impl Progress {
             time,
             part: String::new(),
         };
-        let template = "{bar:30} at most {prefix} left  {wide_msg}";
+        let template = "{bar:20} at most {prefix} left  {wide_msg}";
         let progress = Progress::shown(time.as_secs().max(1), Some(clock), template);
         progress.tick();
         progress
