@@ -165,6 +165,63 @@ fn without_data() {
     assert_eq!(c.rows("SELECT * FROM x.plain"), ["1|a|2"]);
 }
 
+/// Rows of earlier versions of the table, in partitions: a copy with rows has them, one without knows of none.
+#[test]
+fn partitions_of_tables_that_were_altered_instantly() {
+    let mut db = TestDb::new();
+    let mut c = db.raw();
+    run(
+        &mut c,
+        &[
+            "CREATE DATABASE y",
+            "CREATE TABLE y.p (id INT PRIMARY KEY, a INT, KEY (a)) PARTITION BY HASH (id) PARTITIONS 3",
+            "INSERT INTO y.p VALUES (1, 10), (2, 20), (3, 30)",
+            "ALTER TABLE y.p ADD COLUMN b INT DEFAULT 5 AFTER id, ALGORITHM=INSTANT",
+            "INSERT INTO y.p VALUES (4, 6, 40)",
+            "CREATE DATABASE x LIKE y WITH DATA",
+            "CREATE DATABASE w LIKE y",
+            "INSERT INTO w.p VALUES (1, 7, 10), (2, 7, 20)",
+        ],
+    );
+    for table in ["x.p", "w.p"] {
+        run(
+            &mut c,
+            &[
+                "BEGIN",
+                &format!("UPDATE {table} SET a = a + 1"),
+                &format!("DELETE FROM {table} WHERE id = 2"),
+                "ROLLBACK",
+                &format!("UPDATE {table} SET a = a + 1 WHERE id = 1"),
+            ],
+        );
+    }
+    let rows = |c: &mut Client| {
+        let x = c.rows("SELECT * FROM x.p ORDER BY id");
+        let w = c.rows("SELECT * FROM w.p FORCE INDEX (a) WHERE a > 0 ORDER BY a");
+        (x, w)
+    };
+    let expected = (
+        ["1|5|11", "2|5|20", "3|5|30", "4|6|40"]
+            .map(String::from)
+            .to_vec(),
+        ["1|7|11", "2|7|20"].map(String::from).to_vec(),
+    );
+    assert_eq!(rows(&mut c), expected);
+    // Left unfinished, it is rolled back by what the partitions' own rows in the catalog say.
+    c.ok("BEGIN");
+    c.ok("UPDATE w.p SET a = a + 100, b = 0");
+    drop(c);
+    db.reopen();
+    let mut c = db.raw();
+    assert_eq!(rows(&mut c), expected);
+    for table in ["x.p", "w.p", "y.p"] {
+        assert_eq!(
+            c.rows(&format!("CHECK TABLE {table}")),
+            [format!("{table}|check|status|OK")]
+        );
+    }
+}
+
 #[test]
 fn what_is_refused() {
     let (_db, mut c) = model();

@@ -136,6 +136,9 @@ impl CopiedParts for Parts<'_, '_> {
         let schema = self.schema(def).map_err(|e| self.fail(e))?;
         Ok(CopiedTable {
             body: schema.table_body(),
+            // Without rows there are none of earlier versions in partitions either.
+            partition_body: (!self.what.data && schema.partitioning.is_some())
+                .then(|| schema.partition_body()),
             references: references(&schema, &def.name),
         })
     }

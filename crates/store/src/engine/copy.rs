@@ -37,7 +37,7 @@ const GATHERED: usize = 256 << 10;
 
 /// What the layer above has to say about the parts of a database that is copied.
 pub trait CopiedParts {
-    /// The copy of a table or view; partitions have their bodies unchanged.
+    /// The copy of a table or view.
     fn table(&mut self, def: &TableDef) -> Result<CopiedTable>;
     /// The body of the copy of an object; it keeps its kind and name, and its table's name.
     fn object(&mut self, object: &Object) -> Result<Vec<u8>>;
@@ -48,6 +48,8 @@ pub trait CopiedParts {
 pub struct CopiedTable {
     /// Its body.
     pub body: Vec<u8>,
+    /// That of its partitions; `None`: theirs stay as they are.
+    pub partition_body: Option<Vec<u8>>,
     /// What that refers to, as [`crate::CodecFactory::references`] would say.
     pub references: References,
 }
@@ -192,13 +194,19 @@ impl Inner {
     ) -> Result<(Vec<TableRow>, Vec<Object>)> {
         after.relations.all_new_in(what.to);
         let mut rows = Vec::with_capacity(models.len());
+        // Partitions come right behind their table.
+        let mut partition_body = None;
         for model in models {
             super::drop_database::not_killed(txn.owner())?;
             let mut new = model.clone();
             new.def.database = what.to.into();
-            if row::split_partition(&new.def.name).is_none() {
+            if row::split_partition(&new.def.name).is_some() {
+                if let Some(body) = &partition_body {
+                    new.def.body = Vec::clone(body);
+                }
+            } else {
                 let copied = parts.table(&model.def)?;
-                new.def.body = copied.body;
+                (new.def.body, partition_body) = (copied.body, copied.partition_body);
                 after.relations.note_new(&new.def, copied.references);
             }
             self.keep_tablespace(txn, new.def.file)?;

@@ -200,6 +200,7 @@ impl CopiedParts for AsTheyAre {
     fn table(&mut self, def: &TableDef) -> Result<CopiedTable> {
         Ok(CopiedTable {
             body: def.body.clone(),
+            partition_body: None,
             references: References::default(),
         })
     }
