@@ -1,5 +1,6 @@
 //! `information_schema.MILLPOND_GRAVEYARD`: what DROP, TRUNCATE and DROP INDEX left behind and the reclaimer has not
-//! given back yet. A row per dead index in the shared file, or per dead file.
+//! given back yet. A row per dead index in the shared file, or per dead file; one for all small indexes of a dropped database whose ids follow each other, with
+//! the database's name alone.
 
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -165,6 +165,32 @@ fn without_data() {
     assert_eq!(c.rows("SELECT * FROM x.plain"), ["1|a|2"]);
 }
 
+/// Who has written is waited for with data, and for definitions is not.
+#[test]
+fn writers() {
+    let (db, mut c) = model();
+    let mut writer = db.raw();
+    writer.ok("BEGIN");
+    writer.ok("UPDATE y.book SET title = 'Another' WHERE id = 1");
+    c.ok("SET lock_wait_timeout = 1");
+    assert_eq!(c.code("CREATE DATABASE x LIKE y WITH DATA"), 1205);
+    assert_eq!(c.rows("SHOW DATABASES LIKE 'x'"), Vec::<String>::new());
+    c.ok("CREATE DATABASE x LIKE y");
+    c.ok("DROP DATABASE x");
+    writer.ok("COMMIT");
+    let mut reader = db.raw();
+    reader.ok("BEGIN");
+    assert_eq!(
+        reader.one("SELECT title FROM y.book WHERE id = 1"),
+        "Another"
+    );
+    c.ok("CREATE DATABASE x LIKE y WITH DATA");
+    assert_eq!(c.one("SELECT title FROM x.book WHERE id = 1"), "Another");
+    assert_eq!(reader.code("SELECT COUNT(*) FROM x.book"), 1412);
+    reader.ok("COMMIT");
+    assert_eq!(reader.one("SELECT COUNT(*) FROM x.book"), "3");
+}
+
 /// Rows of earlier versions of the table, in partitions: a copy with rows has them, one without knows of none.
 #[test]
 fn partitions_of_tables_that_were_altered_instantly() {
