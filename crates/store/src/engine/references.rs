@@ -180,9 +180,10 @@ impl Inner {
                 (r, _) => r?,
             }
         }
-        // Last, so that the transaction's last changes are the definitions'.
-        for (database, name) in &related {
-            self.renew(txn, database, name)?;
+        // Last, so that the transaction's last changes are the definitions'. Those that went with it need no new version.
+        let is_gone = |name: &TableName| relations.tables.get(name).is_some_and(|n| *n < 0);
+        for name in related.iter().filter(|name| !is_gone(name)) {
+            self.renew(txn, &name.0, &name.1)?;
         }
         Ok(())
     }
