@@ -28,7 +28,7 @@ pub(super) struct Settings {
 impl Settings {
     /// Connections that may keep a thread each. One thread is left, to notice that there are more.
     fn kept(&self) -> usize {
-        (self.size * self.keep).min(self.most_threads - 1)
+        self.keep.min(self.most_threads - 1)
     }
     /// Statements that may run at a time when there are more.
     fn at_work(&self) -> usize {
@@ -36,7 +36,7 @@ impl Settings {
     }
     /// Threads that may wait for work.
     fn most_spare(&self) -> usize {
-        self.at_work() + self.kept()
+        self.at_work() + self.kept() / 8
     }
 }
 
