@@ -167,11 +167,16 @@ impl<B: Backend> Connection<B> {
             }
             self.reader.shrink();
             if stay.leave.load(Ordering::Relaxed) {
-                return match self.reader.has_more() || self.reader.has_hidden() {
-                    true => Outcome::Ready,
-                    false => Outcome::Idle,
-                };
+                return self.left();
             }
+        }
+    }
+
+    /// Why a thread leaves that need not stay.
+    fn left(&self) -> Outcome {
+        match self.reader.has_more() || self.reader.has_hidden() {
+            true => Outcome::Ready,
+            false => Outcome::Idle,
         }
     }
 

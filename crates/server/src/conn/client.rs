@@ -129,9 +129,8 @@ impl<B: Backend> Client<B> {
 
     /// Serves it until it has ended or `stay` says to leave.
     pub fn run(&mut self, stay: &Stay<'_>, spare: &mut Spare) -> Outcome {
-        if let Stage::Guest(_) = self.stage
-            && self.log_in().is_err()
-        {
+        let comes = matches!(self.stage, Stage::Guest(_));
+        if comes && self.log_in().is_err() {
             return Outcome::Panicked;
         }
         let Stage::Member(conn) = &mut self.stage else {
@@ -139,7 +138,11 @@ impl<B: Backend> Client<B> {
         };
         conn.reader.take_buffer(&mut spare.read);
         conn.writer.take_buffer(&mut spare.write);
-        let served = catch_unwind(AssertUnwindSafe(|| conn.serve(stay)));
+        let served = match comes && stay.leave.load(Ordering::Relaxed) {
+            // A login is as good as a command.
+            true => Ok(conn.left()),
+            false => catch_unwind(AssertUnwindSafe(|| conn.serve(stay))),
+        };
         let outcome = served.unwrap_or_else(|panic| {
             tell_panic(&mut conn.writer, &*panic);
             Outcome::Panicked
@@ -294,4 +297,82 @@ fn tell_panic(writer: &mut PacketWriter, panic: &(dyn Any + Send)) {
         writer,
         &SqlError::new(1815, format!("Internal error: {text}")),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::registry::Registry;
+    use millpond_session::{Instance, InstanceOptions};
+    use socket2::{Domain, Type};
+    use std::io::{Read, Write};
+
+    static UP: AtomicBool = AtomicBool::new(true);
+
+    fn framed(seq: u8, payload: &[u8]) -> Vec<u8> {
+        let mut packet = (payload.len() as u32).to_le_bytes();
+        packet[3] = seq;
+        [&packet, payload].concat()
+    }
+
+    /// root's answer to the greeting.
+    fn login() -> Vec<u8> {
+        // PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH.
+        let capabilities: u32 = 1 << 9 | 1 << 15 | 1 << 19;
+        let mut answer = capabilities.to_le_bytes().to_vec();
+        answer.extend_from_slice(&[0, 0, 0, 1, 45]);
+        answer.extend_from_slice(&[0; 23]);
+        answer.extend_from_slice(b"root\0\0mysql_native_password\0");
+        framed(1, &answer)
+    }
+
+    /// What `run` says of clients that send this after their logins' packets, under a [`Stay`] that would wait for an hour.
+    fn outcome(name: &str, behind: &[u8]) -> Outcome {
+        let dir = format!("millpond-client-{name}-{}", std::process::id());
+        let dir = std::env::temp_dir().join(dir);
+        let instance = Instance::open(InstanceOptions {
+            path: dir.clone(),
+            store: millpond_store::Options {
+                pool_bytes: 16 << 20,
+                log_bytes: 4 << 20,
+                ..millpond_store::Options::default()
+            },
+            variables: Vec::new(),
+        });
+        let instance = instance.unwrap();
+        let service = Arc::new(Service::new(instance.clone(), None, None));
+        let (ours, mut theirs) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
+        let (ours, id) = (Arc::new(ours), Arc::new(AtomicU32::new(0)));
+        let registry: &Arc<Registry> = &service.registry;
+        let place = registry.admit(&ours, &id, 10).unwrap();
+        let peer = Peer {
+            host: "localhost".into(),
+            name: "localhost".into(),
+            local: true,
+            names: vec!["localhost".into()],
+            socket: Some(None),
+        };
+        let mut client = Client::new(service, ours, peer, id, place);
+        assert!(client.greet());
+        theirs.write_all(&[&login(), behind].concat()).unwrap();
+        let stay = Stay {
+            linger: Some(Duration::from_secs(3600)),
+            leave: &UP,
+        };
+        let outcome = client.run(&stay, &mut Spare::default());
+        drop(client);
+        // The greeting and an OK at least.
+        let mut answers = Vec::new();
+        theirs.read_to_end(&mut answers).unwrap();
+        assert!(answers.len() > 50);
+        instance.close().unwrap();
+        std::fs::remove_dir_all(dir).unwrap();
+        outcome
+    }
+
+    #[test]
+    fn a_thread_that_need_not_stay_does_not_wait_for_the_first_command() {
+        assert_eq!(outcome("silent", b""), Outcome::Idle);
+        assert_eq!(outcome("eager", &framed(0, b"\x0e")), Outcome::Ready);
+    }
 }
