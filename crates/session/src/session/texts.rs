@@ -324,6 +324,7 @@ impl Session {
         };
         let now_us = watch.wall_us(self.current.running.start_ns);
         self.env.rows_sent.set(0);
+        self.env.told.borrow_mut().clear();
         self.env.rows_examined.set(0);
         self.env.effort.clear();
         let seat = &*self.facts.seat;

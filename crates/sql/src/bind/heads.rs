@@ -90,7 +90,11 @@ pub fn unify(a: &SqlType, b: &SqlType) -> SqlType {
             t.length = a.length.max(b.length);
             t
         } else {
-            SqlType::decimal(20, 0)
+            let unsigned = if a.unsigned { a } else { b };
+            match unsigned.base == B::BigInt && unsigned.length > 1 {
+                true => SqlType::decimal(20, 0),
+                false => SqlType::bigint(),
+            }
         };
     }
     if a.is_numeric() && b.is_numeric() {

@@ -16,6 +16,9 @@ use crate::result::{ColumnMeta, FLAG_ENUM, FLAG_SET};
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
 
+/// Error code: a column that there is not.
+const UNKNOWN_COLUMN: u16 = 1054;
+
 impl<'p> Binder<'p, '_> {
     /// Binds one SELECT.
     pub fn select(
@@ -54,7 +57,19 @@ impl<'p> Binder<'p, '_> {
             *straight = true;
         }
         let mut filter = match &s.filter {
-            Some(e) => self.bind(e, "where clause")?.into_conjuncts(),
+            Some(e) => match self.bind(e, "where clause") {
+                Ok(filter) => filter.into_conjuncts(),
+                // What the list has that is unknown is told first.
+                Err(e) if e.code == UNKNOWN_COLUMN => {
+                    self.frame().allow_aggregates = true;
+                    self.frame().windows.allowed = true;
+                    return match self.select_list(s, exists) {
+                        Err(first) if first.code == UNKNOWN_COLUMN => Err(first),
+                        _ => Err(e),
+                    };
+                }
+                Err(e) => return Err(e),
+            },
             None => Vec::new(),
         };
         for condition in &mut filter {

@@ -44,13 +44,15 @@ impl Binder<'_, '_> {
             Change::Update(list) => {
                 let mut named = Vec::new();
                 for a in list {
-                    let (at, column) = self.assigned_in(&a.column)?;
+                    let found = self.assigned_in(&a.column);
+                    let (at, column) = found.map_err(|e| self.first_unknown(filter, e))?;
                     named.push(at);
                     let at = self.written_column(at, column)?.0;
                     self.aim(&mut targets, at, "UPDATE")?;
                 }
                 self.need_others(&named);
-                self.assign(&mut targets, list)?;
+                let assigned = self.assign(&mut targets, list);
+                assigned.map_err(|e| self.first_unknown(filter, e))?;
             }
             Change::Delete(names) => {
                 for name in names {

@@ -438,12 +438,12 @@ impl<'a> Change<'a> {
         key.is_ok_and(|k| k.kind.is_unique())
     }
 
-    /// ALTER CHECK and ALTER CONSTRAINT; error 3942 for constraints that are always enforced.
+    /// ALTER CHECK and ALTER CONSTRAINT; error 3941 for constraints that are always enforced.
     fn enforce(&mut self, part: Part, name: &str, enforced: bool) -> SqlResult<()> {
         let done = check::enforce(&mut self.checks, name, enforced, self.table);
         match done {
             Err(_) if part == Part::Constraint && self.has_unique_key(name) => Err(SqlError::new(
-                3942,
+                3941,
                 format!(
                     "Altering constraint enforcement is not supported for the constraint '{name}'. Enforcement state alter is not supported for the PRIMARY, UNIQUE and FOREIGN KEY type constraints."
                 ),

@@ -80,7 +80,7 @@ use crate::result::{ColumnMeta, ResultSink};
 use crate::store_error::store_error;
 use crate::types::BaseType;
 use crate::value::family::fits;
-use crate::value::{Value, printable, truncated};
+use crate::value::{Value, printable};
 use millpond_store::{Engine, Owner, Txn};
 use smallvec::SmallVec;
 use state::{Flow, State};
@@ -231,10 +231,6 @@ fn tell_moments(plan: &Plan, st: &State<'_>) -> SqlResult<()> {
         }
         if !fits(&v, ty) {
             let kind = match ty.base {
-                BaseType::Decimal => {
-                    truncated(st.env, "DECIMAL", &v)?;
-                    continue;
-                }
                 BaseType::Time => "time",
                 BaseType::Date => "date",
                 _ => "datetime",

@@ -123,8 +123,13 @@ pub fn value<'s>(
             negated,
             collation,
         } => {
-            let left = operand(st, all, source, value, rows)?;
-            if q.exists && left.is_null() {
+            // A constant is looked at only where there is something to compare it with.
+            let late = value.expr.is_const();
+            let mut left = match late {
+                true => Value::Null,
+                false => operand(st, all, source, value, rows)?,
+            };
+            if !late && q.exists && left.is_null() {
                 return Ok(Value::Null);
             }
             let right = &plan_query.types[0];
@@ -134,6 +139,15 @@ pub fn value<'s>(
             } else {
                 None
             };
+            if late {
+                match kept.as_deref() {
+                    Some(Kept::Column(c)) if c.empty => return Ok(Value::bool(*negated)),
+                    _ => left = operand(st, all, source, value, rows)?,
+                }
+            }
+            if q.exists && left.is_null() {
+                return Ok(Value::Null);
+            }
             let found = if let Some(Kept::Column(c)) = kept.as_deref() {
                 member(st, c, &left, &value.expr.ty, *collation)?
             } else {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::operators::{compare, text_number};
+use super::operators::{compare, text_decimal, text_number};
 use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::{SqlError, SqlResult};
 use crate::types::collation::char_count;
@@ -134,6 +134,9 @@ impl Expr {
                         Value::Bytes(b) if quiet_double(a, &self.ty) => {
                             Value::Double(double_of_text(&b).0)
                         }
+                        Value::Bytes(b) if self.ty.base == BaseType::Decimal => {
+                            Value::Decimal(text_decimal(&b, a, cx)?)
+                        }
                         v if self.ty.base == BaseType::Time => kinds::clock(v, a),
                         v => v,
                     }
@@ -144,7 +147,10 @@ impl Expr {
                 let K::Cast(number) = &a.kind else {
                     return a.eval(cx);
                 };
-                let v = number.eval(cx)?;
+                let v = match number.eval(cx)? {
+                    Value::Bytes(b) => Value::Decimal(text_decimal(&b, number, cx)?),
+                    v => v,
+                };
                 let names = &cx.session.cast_name;
                 let around = names.replace(Some(name.clone()));
                 let number = cast(v, &a.ty, cx.session);

@@ -88,15 +88,39 @@ fn divisible<'a>(v: Value<'a>, by: &Expr, cx: &EvalContext<'_>) -> SqlResult<Val
     let Value::Bytes(b) = &v else {
         return number(v, by, cx);
     };
+    Ok(Value::Decimal(text_decimal(b, by, cx)?))
+}
+
+/// Whether the statement has complained of a constant text before: as in MySQL it is read once.
+fn told_before(b: &[u8], by: &Expr, cx: &EvalContext<'_>) -> bool {
+    if !matches!(by.kind, ExprKind::Literal(_)) {
+        return false;
+    }
+    let mut told = cx.session.told.borrow_mut();
+    let place = b.as_ptr().addr();
+    let known = told.contains(&place);
+    if !known {
+        told.push(place);
+    }
+    known
+}
+
+/// The decimal that a text begins with. Of what a function made only what begins with none is complained of.
+pub(crate) fn text_decimal(b: &[u8], by: &Expr, cx: &EvalContext<'_>) -> SqlResult<Decimal> {
     let p = Decimal::parse_prefix(b);
+    let made = match &by.kind {
+        ExprKind::Function(..) | ExprKind::DateAdd(..) => true,
+        ExprKind::Cast(_) => by.ty.is_string(),
+        _ => by.is_quiet(),
+    };
     let whole = p.used > 0 && b[p.used..].trim_ascii().is_empty();
-    if !whole && by.is_quiet() {
+    if made && p.used == 0 {
         let m = "Incorrect DECIMAL value: '0' for column '' at row -1";
         cx.session.complain(1366, m)?;
-    } else if !whole {
-        truncated(cx.session, "DECIMAL", &v)?;
+    } else if !made && !whole && !told_before(b, by, cx) {
+        truncated(cx.session, "DECIMAL", &Value::Bytes(b.into()))?;
     }
-    Ok(Value::Decimal(p.value))
+    Ok(p.value)
 }
 
 /// The same of operands that are [`number`]s.

@@ -332,13 +332,12 @@ fn common_float(a: &SqlType, b: &SqlType) -> SqlType {
     }
 }
 
-/// A BIT and an integer: a BIGINT, if that holds all bits and the integer's sign.
+/// A BIT and an integer: a DECIMAL, if the integer has a sign.
 fn common_bits(bits: &SqlType, other: &SqlType) -> SqlType {
     match bits.length {
         _ if other.base == BaseType::Bit => SqlType::bits(bits.length.max(other.length)),
         _ if other.unsigned => SqlType::ubigint(),
-        ..64 => SqlType::bigint(),
-        _ => SqlType::decimal(20, 0),
+        _ => SqlType::decimal(bits.integer_digits().max(other.integer_digits()), 0),
     }
 }
 

@@ -107,6 +107,8 @@ pub struct ConversionEnv {
     pub strict_write: Cell<bool>,
     /// Rows that the current statement has sent.
     pub rows_sent: Cell<u64>,
+    /// Where the constants are that the current statement has complained of, and does not again.
+    pub told: RefCell<Vec<usize>>,
     /// What a number is called that is cast to DECIMAL, if it has a name.
     pub cast_name: RefCell<Option<Arc<str>>>,
     /// Warnings of the current statement.
@@ -122,6 +124,7 @@ impl Default for ConversionEnv {
             div_increment: Cell::new(DIV_INCREMENT),
             strict_write: Cell::default(),
             rows_sent: Cell::default(),
+            told: RefCell::default(),
             cast_name: RefCell::default(),
             diagnostics: RefCell::default(),
         }

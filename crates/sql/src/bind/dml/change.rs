@@ -97,7 +97,8 @@ impl Binder<'_, '_> {
         let table = self.single(&t.name, t.alias.as_ref(), &t.partitions)?;
         let schema = self.tables[table].schema.clone();
         let row = self.frame().tables[0].id;
-        let set = self.assignments(&u.set, &schema, row)?;
+        let set = self.assignments(&u.set, &schema, row);
+        let set = set.map_err(|e| self.first_unknown(u.filter.as_ref(), e))?;
         let mut find = self.find(u.filter.as_ref(), &u.order_by, u.limit.as_ref())?;
         find.select = values_of(&set).collect();
         Ok(Update {
@@ -108,6 +109,16 @@ impl Binder<'_, '_> {
             ignore: u.ignore,
             through: None,
         })
+    }
+
+    /// Which of two unknown columns is told: that of WHERE comes before that of SET.
+    pub(crate) fn first_unknown(&mut self, filter: Option<&ast::Expr>, e: SqlError) -> SqlError {
+        const UNKNOWN_COLUMN: u16 = 1054;
+        let found = match (filter, e.code) {
+            (Some(filter), UNKNOWN_COLUMN) => self.bind(filter, "where clause").err(),
+            _ => None,
+        };
+        found.filter(|f| f.code == UNKNOWN_COLUMN).unwrap_or(e)
     }
 
     /// A statement that changes one table alone, if what a view has become is one.

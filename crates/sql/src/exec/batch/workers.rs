@@ -191,6 +191,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
             sql_mode: env.sql_mode.clone(),
             div_increment: env.div_increment.clone(),
             rows_sent: Cell::default(),
+            told: RefCell::default(),
             cast_name: RefCell::default(),
             strict_write: env.strict_write.clone(),
             diagnostics: RefCell::default(),

@@ -7,7 +7,8 @@ use millpond_syntax::ast;
 use parking_lot::Mutex;
 
 use super::comparisons::{
-    as_double, as_number, characters, equal_within, name_cast, name_date, sides_of_nullif,
+    as_double, as_number, characters, equal_within, name_cast, name_date, number_of_member,
+    sides_of_nullif,
 };
 use super::json;
 use super::operators::{arithmetic, branch};
@@ -32,6 +33,9 @@ pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> E
     sent::beside_bytes(&mut args, scope);
     infer_params(f, &mut args);
     if f.takes_numbers() {
+        if f != Func::BitCount {
+            args.iter_mut().for_each(number_of_member);
+        }
         args.iter_mut().for_each(as_number);
         if f != Func::BitCount {
             args.iter_mut().for_each(as_double);
@@ -545,6 +549,9 @@ fn bind_aggregated(
 /// An aggregate of bound arguments.
 fn specified(kind: AggregateKind, mut args: Vec<Expr>, scope: &mut dyn Scope) -> AggregateSpec {
     if kind.takes_numbers() {
+        if !kind.takes_bits() {
+            args.iter_mut().for_each(number_of_member);
+        }
         args.iter_mut().for_each(as_number);
         if !kind.takes_bits() {
             args.iter_mut().for_each(as_double);

@@ -14,6 +14,7 @@ use crate::expr::eval::bit_string;
 use crate::expr::like;
 use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp, SUBQUERY};
 use crate::types::{BaseType, Beside, Collation, Family as F, NOT_FIXED, SqlType};
+use crate::value::decimal::{MAX_PRECISION, MAX_SCALE};
 use crate::value::family::{beside as read_beside, beside_float, constant_text, fits};
 use crate::value::parse_time::odd_delimiter;
 use crate::value::{Decimal, Value, double_of_text};
@@ -112,6 +113,14 @@ pub(super) fn cast_choices(e: &mut Expr, ty: &SqlType) -> bool {
         }
     });
     true
+}
+
+/// The number of a member of an ENUM or a SET is a double in arithmetic.
+pub(super) fn number_of_member(e: &mut Expr) {
+    if e.ty.is_enumerated() && !is_param(e) {
+        as_number(e);
+        cast_plainly(e, SqlType::double());
+    }
 }
 
 fn cast_plainly(e: &mut Expr, ty: SqlType) {
@@ -255,8 +264,8 @@ fn note_moment(e: &mut Expr, column: &Expr, scope: &mut dyn Scope) {
     }
 }
 
-/// A constant text beside what is a DECIMAL is one too; what is none is told once.
-fn note_decimal(e: &mut Expr, decimal: &Expr, scope: &mut dyn Scope) {
+/// A constant text beside what is a DECIMAL is one too.
+fn note_decimal(e: &mut Expr, decimal: &Expr, scope: &dyn Scope) {
     if decimal.is_const() || !e.ty.is_string() || e.ty.is_enumerated() {
         return;
     }
@@ -267,11 +276,13 @@ fn note_decimal(e: &mut Expr, decimal: &Expr, scope: &mut dyn Scope) {
             _ => return,
         },
     };
-    let v = Value::Decimal(Decimal::parse_prefix(&text).value);
-    let ty = type_of(&v, Collation::Binary);
-    let written = std::mem::replace(e, Expr::literal(v, ty));
-    if !fits(&Value::Bytes(text.into()), &decimal.ty) {
-        scope.moment(written, decimal.ty.clone(), "".into());
+    let p = Decimal::parse_prefix(&text);
+    if p.used > 0 && text[p.used..].trim_ascii().is_empty() {
+        let v = Value::Decimal(p.value);
+        let ty = type_of(&v, Collation::Binary);
+        *e = Expr::literal(v, ty);
+    } else {
+        cast_plainly(e, SqlType::decimal(MAX_PRECISION, MAX_SCALE));
     }
 }
 
@@ -534,8 +545,8 @@ pub(super) fn compare_with(
     right: &ast::Expr,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
-    if let Some(list) = row(right) {
-        return Err(columns_wanted(list.len()));
+    if row(right).is_some() {
+        return Err(columns_wanted(1));
     }
     let b = bind(right, scope)?;
     let b = match a.ty.is_json() {
@@ -584,7 +595,8 @@ pub(super) fn compare_rows(
             let test = RowTest::Compare(op.flipped());
             return scope.subquery(q, SubqueryKind::Row { values, test });
         }
-        (Some(v), None) | (None, Some(v)) => return Err(columns_wanted(v.len())),
+        (Some(v), None) => return Err(columns_wanted(v.len())),
+        (None, Some(_)) => return Err(columns_wanted(1)),
     };
     if a.len() != b.len() {
         return Err(columns_wanted(a.len()));

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 
 use super::comparisons::{
-    as_double, as_number, compare_rows, compare_with, equal_within, name_date, name_time, regexp,
+    as_double, as_number, compare_rows, compare_with, equal_within, name_date, name_time,
+    number_of_member, regexp,
 };
 use super::json;
 use super::{
@@ -189,6 +190,9 @@ pub(crate) fn arithmetic(op: ArithmeticOp, a: Expr, b: Expr) -> Expr {
 /// `a op b` in arithmetic; a quotient has `increment` digits after the point more than `a`.
 fn computed(op: ArithmeticOp, mut a: Expr, mut b: Expr, increment: u8) -> Expr {
     for e in [&mut a, &mut b] {
+        if op != ArithmeticOp::IntDiv {
+            number_of_member(e);
+        }
         as_number(e);
         if op != ArithmeticOp::IntDiv {
             as_double(e);
@@ -238,6 +242,7 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
         U::Not | U::Bang => not(e),
         U::Binary => cast::to_binary(e, scope),
         U::Minus => {
+            number_of_member(&mut e);
             as_number(&mut e);
             as_double(&mut e);
             if let Some(negative) = beyond(&e) {

@@ -85,13 +85,6 @@ pub(super) fn cast<'a>(
     Ok(Value::Decimal(d))
 }
 
-/// Whether a constant text is a number, and nothing but one.
-pub(super) fn fits(value: &Value<'_>) -> bool {
-    let Value::Bytes(b) = value else { return true };
-    let p = Decimal::parse_prefix(b);
-    p.used > 0 && b[p.used..].trim_ascii().is_empty()
-}
-
 /// A decimal may have more digits than its type: a quotient has.
 pub(super) fn conform<'a>(value: Value<'a>, ty: &SqlType) -> Value<'a> {
     match &value {

@@ -245,10 +245,9 @@ pub fn constant_text(text: &[u8], ty: &SqlType) -> Option<(Value<'static>, SqlTy
     }
 }
 
-/// Whether a DECIMAL, or a column of dates or times, has a value for a constant that it is compared with; for texts beside dates see [`beside`].
+/// Whether a column of dates or times has a value for a constant that it is compared with; for texts beside dates see [`beside`].
 pub fn fits(value: &Value<'_>, ty: &SqlType) -> bool {
     match ty.base {
-        BaseType::Decimal => decimal::fits(value),
         BaseType::Time => time::fits(value),
         BaseType::Date | BaseType::DateTime | BaseType::Timestamp => datetime::fits(value),
         _ => true,
