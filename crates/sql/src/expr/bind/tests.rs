@@ -200,7 +200,7 @@ fn columns_and_parameters() {
         x.i => ERROR 1054: Unknown column 'x.i' in 'field list'
         (i, u) = (7, 3) => 1
         (i, u) > (7, 2) => 1
-        i = (1, 2) => ERROR 1241: Operand should contain 2 column(s)
+        i = (1, 2) => ERROR 1241: Operand should contain 1 column(s)
         now() => 2024-01-31 14:34:56
         now(3) => 2024-01-31 14:34:56.789
         curdate() => 2024-01-31

@@ -312,6 +312,8 @@ impl<'e> Form<'e> {
                 }
                 _ => Form::ByRow,
             },
+            // How many digits a quotient or a product has depends on those of what was chosen.
+            K::Arithmetic(..) | K::Negate(_) if of_chosen(e) => Form::ByRow,
             K::Arithmetic(op, args) => Form::Arithmetic(*op, two(args)),
             K::Negate(a) => Form::Negate(boxed(a)),
             K::Case(branches, last) => {
@@ -353,6 +355,13 @@ impl<'e> Form<'e> {
 }
 
 /// Whether a date stands beside a text.
+/// Whether it is made of decimals that CASE or its like chooses, each with digits after the point of its own.
+fn of_chosen(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= e.ty.chosen && e.ty.base == BaseType::Decimal);
+    found
+}
+
 fn dated(date: &Expr, text: &Expr) -> bool {
     let family = date.ty.family();
     matches!(family, Family::Date | Family::DateTime | Family::Timestamp) && text.ty.is_string()

@@ -165,7 +165,7 @@ fn agree(sql: &str, e: &Expr, batch: &Batch<'_>, cx: &BatchContext<'_>) {
         let v = kernel.vector(batch, cx)?;
         assert_eq!(v.len(), batch.len, "{sql}");
         let all: Vec<String> = (0..batch.len)
-            .map(|i| format!("{:?}", v.value(i)))
+            .map(|i| format!("{:?}", of_one_scale(v.value(i), &e.ty)))
             .collect();
         Ok(all)
     });
