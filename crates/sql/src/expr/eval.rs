@@ -7,6 +7,7 @@ use super::{EvalContext, Expr, ExprKind, func, interval, kinds, operators};
 use crate::error::{SqlError, SqlResult};
 use crate::types::collation::char_count;
 use crate::types::{BaseType, Family as F, SqlType};
+use crate::value::decimal::MAX_SCALE;
 use crate::value::family::{beside, beside_float};
 use crate::value::{Decimal, Value, cast, conform, double_of_text, member_number, write_text};
 
@@ -135,7 +136,9 @@ impl Expr {
                             Value::Double(double_of_text(&b).0)
                         }
                         Value::Bytes(b) if self.ty.base == BaseType::Decimal => {
-                            Value::Decimal(text_decimal(&b, a, cx)?)
+                            // What is compared with a DECIMAL is read once.
+                            let once = self.ty.decimals == MAX_SCALE;
+                            Value::Decimal(text_decimal(&b, a, once, cx)?)
                         }
                         v if self.ty.base == BaseType::Time => kinds::clock(v, a),
                         v => v,
@@ -148,7 +151,7 @@ impl Expr {
                     return a.eval(cx);
                 };
                 let v = match number.eval(cx)? {
-                    Value::Bytes(b) => Value::Decimal(text_decimal(&b, number, cx)?),
+                    Value::Bytes(b) => Value::Decimal(text_decimal(&b, number, false, cx)?),
                     v => v,
                 };
                 let names = &cx.session.cast_name;

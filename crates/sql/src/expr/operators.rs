@@ -88,7 +88,7 @@ fn divisible<'a>(v: Value<'a>, by: &Expr, cx: &EvalContext<'_>) -> SqlResult<Val
     let Value::Bytes(b) = &v else {
         return number(v, by, cx);
     };
-    Ok(Value::Decimal(text_decimal(b, by, cx)?))
+    Ok(Value::Decimal(text_decimal(b, by, false, cx)?))
 }
 
 /// Whether the statement has complained of a constant text before: as in MySQL it is read once.
@@ -105,8 +105,14 @@ fn told_before(b: &[u8], by: &Expr, cx: &EvalContext<'_>) -> bool {
     known
 }
 
-/// The decimal that a text begins with. Of what a function made only what begins with none is complained of.
-pub(crate) fn text_decimal(b: &[u8], by: &Expr, cx: &EvalContext<'_>) -> SqlResult<Decimal> {
+/// The decimal that a text begins with. Of what a function made only what begins with none is complained of, of a
+/// constant `once`.
+pub(crate) fn text_decimal(
+    b: &[u8],
+    by: &Expr,
+    once: bool,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Decimal> {
     let p = Decimal::parse_prefix(b);
     let made = match &by.kind {
         ExprKind::Function(..) | ExprKind::DateAdd(..) => true,
@@ -117,7 +123,7 @@ pub(crate) fn text_decimal(b: &[u8], by: &Expr, cx: &EvalContext<'_>) -> SqlResu
     if made && p.used == 0 {
         let m = "Incorrect DECIMAL value: '0' for column '' at row -1";
         cx.session.complain(1366, m)?;
-    } else if !made && !whole && !told_before(b, by, cx) {
+    } else if !made && !whole && !(once && told_before(b, by, cx)) {
         truncated(cx.session, "DECIMAL", &Value::Bytes(b.into()))?;
     }
     Ok(p.value)

@@ -458,7 +458,7 @@ mod tests {
             (&filled, &filled, "int unsigned"),
             (&filled, &SqlType::null(), "int unsigned"),
             (&SqlType::bits(3), &SqlType::bits(10), "bit(10)"),
-            (&SqlType::bits(3), &digits(1), "bigint"),
+            (&SqlType::bits(3), &digits(1), "decimal(1,0)"),
             (&SqlType::bits(64), &digits(1), "decimal(20,0)"),
             (&SqlType::bits(64), &year, "bigint unsigned"),
             (&SqlType::bits(10), &dec, "decimal(10,2)"),

@@ -35,7 +35,10 @@ pub(super) fn assign<'a>(
             let today = cx.session.local_now().date;
             DateTime::from_days_micros(today.days(), t.micros)
         }
-        other => other.to_datetime(),
+        number => {
+            trailing = fraction_of_day(number);
+            number.to_datetime()
+        }
     };
     let zero = if ty.base == BaseType::Date {
         Value::Date(time::Date::default())
@@ -59,16 +62,17 @@ pub(super) fn assign<'a>(
     if trailing {
         cx.no_time(kind, &value, column, false)?;
     }
+    // A DATE too is that of the nearest second.
+    let Some(d) = d.fitted(ty.decimals, cx.session.sql_mode.get()) else {
+        cx.no_time(kind, &value, column, true)?;
+        return Ok(zero);
+    };
     if ty.base == BaseType::Date {
         if d.day_micros() != 0 {
             cx.note_lost(kind, &value, column);
         }
         return Ok(Value::Date(d.date));
     }
-    let Some(d) = d.fitted(ty.decimals, cx.session.sql_mode.get()) else {
-        cx.no_time(kind, &value, column, true)?;
-        return Ok(zero);
-    };
     if ty.base == BaseType::Timestamp && !d.is_zero() {
         let zone = cx.session.zone.get();
         let moment = d.date.exists().then(|| d.moment(zone));
@@ -84,6 +88,17 @@ pub(super) fn assign<'a>(
         }
     }
     Ok(Value::DateTime(d))
+}
+
+/// Whether a number is that of a day, and has a fraction, which a day has not.
+fn fraction_of_day(number: &Value<'_>) -> bool {
+    /// `yyyymmdd` is less.
+    const NO_DAY: f64 = 1e8;
+    let n = match number {
+        Value::Decimal(_) | Value::Double(_) => number.to_f64(),
+        _ => return false,
+    };
+    n < NO_DAY && n.fract() != 0.0
 }
 
 /// Whether what is no date is one out of a date's range rather than cut: a moment that doesn't exist, a text of nothing but zeros, and of
