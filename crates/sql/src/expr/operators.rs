@@ -123,7 +123,7 @@ pub(crate) fn text_decimal(
     if made && p.used == 0 {
         let m = "Incorrect DECIMAL value: '0' for column '' at row -1";
         cx.session.complain(1366, m)?;
-    } else if !made && !whole && !(once && told_before(b, by, cx)) {
+    } else if !(made || whole || once && told_before(b, by, cx)) {
         truncated(cx.session, "DECIMAL", &Value::Bytes(b.into()))?;
     }
     Ok(p.value)
