@@ -91,16 +91,22 @@ fn divisible<'a>(v: Value<'a>, by: &Expr, cx: &EvalContext<'_>) -> SqlResult<Val
     Ok(Value::Decimal(text_decimal(b, by, false, cx)?))
 }
 
+/// Error code: a value of which a conversion takes the beginning.
+const TRUNCATED: u16 = 1292;
+
 /// Whether the statement has complained of a constant text before: as in MySQL it is read once.
 fn told_before(b: &[u8], by: &Expr, cx: &EvalContext<'_>) -> bool {
     if !matches!(by.kind, ExprKind::Literal(_)) {
         return false;
     }
     let mut told = cx.session.told.borrow_mut();
+    let diagnostics = cx.session.diagnostics.borrow();
+    // What planning is told of a constant it takes back.
+    let stands = |at: usize| diagnostics.get(at).is_some_and(|d| d.code == TRUNCATED);
     let place = b.as_ptr().addr();
-    let known = told.contains(&place);
+    let known = told.iter().any(|(p, at)| *p == place && stands(*at));
     if !known {
-        told.push(place);
+        told.push((place, diagnostics.len()));
     }
     known
 }

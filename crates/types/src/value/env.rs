@@ -107,8 +107,8 @@ pub struct ConversionEnv {
     pub strict_write: Cell<bool>,
     /// Rows that the current statement has sent.
     pub rows_sent: Cell<u64>,
-    /// Where the constants are that the current statement has complained of, and does not again.
-    pub told: RefCell<Vec<usize>>,
+    /// Where the constants are that the current statement has complained of, and does not again, and which of its diagnostics that is.
+    pub told: RefCell<Vec<(usize, usize)>>,
     /// What a number is called that is cast to DECIMAL, if it has a name.
     pub cast_name: RefCell<Option<Arc<str>>>,
     /// Warnings of the current statement.

@@ -337,14 +337,12 @@ const LONG_BYTES: usize = 64 << 10;
 /// wanted.
 fn constant_value(e: &Expr, session: &SessionEnv) -> (SqlResult<Value<'static>>, bool) {
     let before = session.diagnostics.borrow().len();
-    let known = session.told.borrow().len();
     let cx = EvalContext {
         rows: &[],
         params: &[],
         session,
     };
     let value = e.eval(&cx).map(Value::into_owned);
-    session.told.borrow_mut().truncate(known);
     let mut diagnostics = session.diagnostics.borrow_mut();
     let told = diagnostics.len() > before;
     diagnostics.truncate(before);
