@@ -8,7 +8,8 @@
 //! The file is a header page and up to [`BATCH`] page images. The header names the images: `magic u64, count u32,
 //! CRC-32C u32 of the entries`, then per image `file id u64, page u32, the image's checksum field u32`. If the header is
 //! torn, the batch was never written in place. If an image differs from its entry, a later batch was being written,
-//! so the earlier was complete.
+//! so the earlier was complete. A file that can't be read says neither: recovery ends with the error, for the next batch would overwrite what
+//! a page may be put back from.
 
 use super::write_threads::{Job, What, WriteThreads};
 use crate::error::{Error, Result};
@@ -17,6 +18,7 @@ use crate::page::{Lsn, PAGE_SIZE, PageNo, get_u32, get_u64, page_lsn, page_no, p
 use crate::space::FileId;
 use crate::space::layout;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 /// Pages in a batch, at most.
@@ -203,8 +205,14 @@ impl Doublewrite {
             return Ok(());
         }
         let file = storage.open(NAME, false).map_err(|e| own_io("open", &e))?;
+        // Whether the file is as long as that.
+        let read = |buf: &mut [u8], at: u64| match file.read_at(buf, at) {
+            Ok(()) => Ok(true),
+            Err(e) if e.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            Err(e) => Err(own_io("read", &e)),
+        };
         let mut header = vec![0; PAGE_SIZE];
-        if file.read_at(&mut header, 0).is_err() || get_u64(&header, 0) != MAGIC {
+        if !read(&mut header, 0)? || get_u64(&header, 0) != MAGIC {
             return Ok(());
         }
         let count = get_u32(&header, 8) as usize;
@@ -219,7 +227,7 @@ impl Doublewrite {
         for (i, e) in entries.chunks_exact(ENTRY).enumerate() {
             let (id, page, crc) = (FileId(get_u64(e, 0)), get_u32(e, 8), get_u32(e, 12));
             let at = (1 + i as u64) * PAGE_SIZE as u64;
-            let intact = file.read_at(&mut image, at).is_ok()
+            let intact = read(&mut image, at)?
                 && layout::verify(&image, 0, page).is_ok()
                 && get_u32(&image, 0) == crc;
             if intact {
@@ -283,7 +291,39 @@ impl Doublewrite {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::sim::SimStorage;
+    use crate::io::sim::{OpKind, SimStorage, Step};
+    use crate::page::PageType;
+
+    /// It might pass for one that is torn, and with it for a batch that needs nothing.
+    #[test]
+    fn what_cannot_be_read_is_not_taken_for_what_was_never_written() {
+        let storage = SimStorage::new();
+        let home = storage.open(&FileId::SHARED.name(), true).unwrap();
+        home.set_len(4 * PAGE_SIZE as u64).unwrap();
+        let mut doublewrite = Doublewrite::open(&storage).unwrap();
+        let place = Place {
+            id: FileId::SHARED,
+            file: home.clone(),
+            page: 2,
+        };
+        layout::start(doublewrite.add(place), 2, PageType::Leaf, 7);
+        doublewrite.write().unwrap();
+        storage.corrupt(&FileId::SHARED.name(), 2 * PAGE_SIZE as u64 + 100, b"torn");
+        for failing in 0..2 {
+            let mut reads = 0;
+            storage.on_step(move |kind, name| {
+                let met = kind == OpKind::Read && name == NAME;
+                reads += u32::from(met);
+                match met && reads == failing + 1 {
+                    true => Step::Fail,
+                    false => Step::Go,
+                }
+            });
+            assert!(Doublewrite::restore(&storage).is_err(), "read {failing}");
+        }
+        storage.clear_hook();
+        assert_eq!(Doublewrite::restore(&storage).unwrap(), 1);
+    }
 
     #[test]
     fn room_is_made_once_and_a_full_disk_leaves_what_there_is() {
