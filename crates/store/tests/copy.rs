@@ -9,7 +9,6 @@ use millpond_store::io::sim::{OpKind, Step};
 use millpond_store::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 const TWO: &[(&str, bool, &[u8])] = &[("PRIMARY", true, &[0]), ("n", false, &[1])];
 
@@ -229,7 +228,6 @@ fn a_copy_is_of_one_moment() {
         copied
     });
     wait_until(|| !engine.waits().is_empty() || done.load(Ordering::SeqCst));
-    std::thread::sleep(Duration::from_millis(20));
     assert!(!done.load(Ordering::SeqCst));
     assert!(engine.databases().unwrap().iter().all(|d| d != "x"));
     s.rollback();

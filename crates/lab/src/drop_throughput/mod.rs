@@ -11,6 +11,7 @@ use crate::frame::{
     self, AlgorithmArgs, Chosen, Experiment, Places, PoolPages, ReportArgs, Size, TargetArgs, scale,
 };
 use crate::report::Report;
+pub(crate) use report::by_cached;
 
 /// GB that the article's pool held, and seconds for 1,000 drops with MySQL 5.1.56, Percona Server 5.1.56 and MySQL 5.6.2.
 pub(crate) const ARTICLE: [(f64, [f64; 3]); 3] = [

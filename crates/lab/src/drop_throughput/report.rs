@@ -165,24 +165,8 @@ impl Results {
             points: self.points(i),
             ..Series::default()
         });
-        Figure {
-            title: "Time of a drop against what is cached".into(),
-            caption: "Flat is good: the tables dropped are empty, whatever else is cached.".into(),
-            x: Axis {
-                label: "cached, GiB".into(),
-                log: false,
-            },
-            y: Axis {
-                label: "milliseconds".into(),
-                log: false,
-            },
-            panels: vec![Panel {
-                title: "ms a drop".into(),
-                series: series.filter(|s| !s.points.is_empty()).collect(),
-                marks: Vec::new(),
-            }],
-            names: true,
-        }
+        let caption = "Flat is good: the tables dropped are empty, whatever else is cached.";
+        by_cached(caption, "ms a drop".into(), series.collect())
     }
 
     /// A panel per size.
@@ -320,5 +304,28 @@ impl Results {
             }
         }
         out
+    }
+}
+
+/// Milliseconds of a drop by the GiB cached; series without points are left out.
+pub(crate) fn by_cached(caption: &str, panel: String, series: Vec<Series>) -> Figure {
+    let axis = |label: &str| Axis {
+        label: label.into(),
+        log: false,
+    };
+    Figure {
+        title: "Time of a drop against what is cached".into(),
+        caption: caption.into(),
+        x: axis("cached, GiB"),
+        y: axis("milliseconds"),
+        panels: vec![Panel {
+            title: panel,
+            series: series
+                .into_iter()
+                .filter(|s| !s.points.is_empty())
+                .collect(),
+            marks: Vec::new(),
+        }],
+        names: true,
     }
 }

@@ -6,7 +6,6 @@
 //!
 //! **Failure.** Indexes that have been put stay: whoever puts them has a grave that names all of them, and nobody knows them until it is gone.
 
-use super::descend::Resident;
 use super::shared::{QUARTER, Shared, bytes_of, full_key, owner_of};
 use super::{Cursor, Dir, ScanEnd, Tree};
 use crate::error::{Error, Result};
@@ -116,17 +115,8 @@ impl Shared {
     fn put_some(&self, tree: &Tree, new: &NewEntries, at: usize) -> Result<usize> {
         let part = &new.parts[at];
         let prefix = full_key(part.space, &[]);
-        let mut resident = Resident::new(tree);
         loop {
-            let mut mtr = self.pager.mtr_in(&self.space, 0)?;
-            let leaf = match tree.try_latch_leaf(&mut mtr, &prefix)? {
-                Ok(leaf) => leaf,
-                Err(miss) => {
-                    drop(mtr);
-                    resident.bring(miss)?;
-                    continue;
-                }
-            };
+            let (mut mtr, leaf) = self.latched(tree, &prefix)?;
             let page = mtr.page(leaf);
             let (count, free) = (slotted::count(page), slotted::free(page));
             let slot = match slotted::search(page, &prefix) {
@@ -201,34 +191,23 @@ impl Shared {
             return Ok(0);
         };
         let prefix = full_key(first, &[]);
-        let mut resident = Resident::new(tree);
-        loop {
-            let mut mtr = self.pager.mtr_in(&self.space, 0)?;
-            let leaf = match tree.try_latch_leaf(&mut mtr, &prefix)? {
-                Ok(leaf) => leaf,
-                Err(miss) => {
-                    drop(mtr);
-                    resident.bring(miss)?;
-                    continue;
-                }
-            };
-            let page = mtr.page(leaf);
-            let place = |id: u64| match slotted::search(page, &id.to_be_bytes()) {
-                Ok(slot) | Err(slot) => slot,
-            };
-            let slots = place(first.0)..place(last.0.saturating_add(1));
-            let bytes = bytes_of(page, slots.clone());
-            if slots.end == slotted::count(page) {
-                mtr.apply(leaf, Op::Truncate { slot: slots.start });
-            } else {
-                for slot in slots.rev() {
-                    mtr.apply(leaf, Op::Remove { slot });
-                }
+        let (mut mtr, leaf) = self.latched(tree, &prefix)?;
+        let page = mtr.page(leaf);
+        let place = |id: u64| match slotted::search(page, &id.to_be_bytes()) {
+            Ok(slot) | Err(slot) => slot,
+        };
+        let slots = place(first.0)..place(last.0.saturating_add(1));
+        let bytes = bytes_of(page, slots.clone());
+        if slots.end == slotted::count(page) {
+            mtr.apply(leaf, Op::Truncate { slot: slots.start });
+        } else {
+            for slot in slots.rev() {
+                mtr.apply(leaf, Op::Remove { slot });
             }
-            mtr.commit();
-            tree.shrink(&prefix);
-            return Ok(bytes);
         }
+        mtr.commit();
+        tree.shrink(&prefix);
+        Ok(bytes)
     }
 }
 

@@ -6,7 +6,7 @@ use super::split::{Items, Order, Plan};
 use crate::error::{Error, Result};
 use crate::log::op::Op;
 use crate::page::{PageNo, slotted};
-use crate::pool::{Mtr, Pager};
+use crate::pool::{Mtr, PageH, Pager};
 use crate::space::{FileId, Space, SpaceId};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
@@ -140,27 +140,31 @@ impl Shared {
             return Ok(0);
         };
         let prefix = full_key(space, &[]);
+        let (mut mtr, leaf) = self.latched(tree, &prefix)?;
+        let entries = entries_of(mtr.page(leaf), space);
+        let bytes = bytes_of(mtr.page(leaf), entries.clone());
+        for slot in entries.rev() {
+            mtr.apply(leaf, Op::Remove { slot });
+        }
+        mtr.commit();
+        if bytes > 0 {
+            tree.shrink(&prefix);
+        }
+        Ok(bytes)
+    }
+
+    /// The leaf of a key, latched exclusively by a mini-transaction of its own. Hold no latch.
+    pub(super) fn latched(&self, tree: &Tree, key: &[u8]) -> Result<(Mtr<'_>, PageH)> {
         let mut resident = Resident::new(tree);
         loop {
             let mut mtr = self.pager.mtr_in(&self.space, 0)?;
-            let leaf = match tree.try_latch_leaf(&mut mtr, &prefix)? {
-                Ok(leaf) => leaf,
+            match tree.try_latch_leaf(&mut mtr, key)? {
+                Ok(leaf) => return Ok((mtr, leaf)),
                 Err(miss) => {
                     drop(mtr);
                     resident.bring(miss)?;
-                    continue;
                 }
-            };
-            let entries = entries_of(mtr.page(leaf), space);
-            let bytes = bytes_of(mtr.page(leaf), entries.clone());
-            for slot in entries.rev() {
-                mtr.apply(leaf, Op::Remove { slot });
             }
-            mtr.commit();
-            if bytes > 0 {
-                tree.shrink(&prefix);
-            }
-            return Ok(bytes);
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::Told;
 use crate::all::read::{Against, Subject, against, cells, list, numbers, sentence, subjects};
+use crate::drop_throughput::by_cached;
 use crate::frame::Size;
-use crate::report::{Axis, Block, Figure, Panel, Series, num, ratio, seconds};
+use crate::report::{Block, Series, num, ratio, seconds};
 use serde_json::Value;
 
 /// A subject's drops with nothing cached and with the most that was.
@@ -112,24 +113,9 @@ fn chart(data: &Value, subjects: &[Subject]) -> Block {
         points: cells(data, &s.label).iter().filter_map(point).collect(),
         ..Series::default()
     });
-    Block::Figure(Figure {
-        title: "Time of a drop against what is cached".into(),
-        caption: "Flat is good. Algorithms are drawn like the servers that they stand for.".into(),
-        x: Axis {
-            label: "cached, GiB".into(),
-            log: false,
-        },
-        y: Axis {
-            label: "milliseconds".into(),
-            log: false,
-        },
-        panels: vec![Panel {
-            title: format!("ms a drop, of {}", sizes(data)),
-            series: series.filter(|s| !s.points.is_empty()).collect(),
-            marks: Vec::new(),
-        }],
-        names: true,
-    })
+    let caption = "Flat is good. Algorithms are drawn like the servers that they stand for.";
+    let panel = format!("ms a drop, of {}", sizes(data));
+    Block::Figure(by_cached(caption, panel, series.collect()))
 }
 
 fn sizes(data: &Value) -> String {
