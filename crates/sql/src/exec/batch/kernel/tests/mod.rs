@@ -109,8 +109,14 @@ impl Table {
 /// What an evaluation came to: what it gave or the error, and what was said meanwhile.
 type Outcome<T> = (Result<T, (u16, String)>, Vec<(u16, String)>);
 
-fn outcome<T>(session: &SessionEnv, run: impl FnOnce() -> SqlResult<T>) -> Outcome<T> {
+/// What a statement does before it says anything.
+fn begin(session: &SessionEnv) {
     session.diagnostics.borrow_mut().clear();
+    session.told.borrow_mut().clear();
+}
+
+fn outcome<T>(session: &SessionEnv, run: impl FnOnce() -> SqlResult<T>) -> Outcome<T> {
+    begin(session);
     let done = run().map_err(|e| (e.code, e.message));
     let said = session.diagnostics.borrow();
     (
@@ -123,6 +129,7 @@ fn outcome<T>(session: &SessionEnv, run: impl FnOnce() -> SqlResult<T>) -> Outco
 fn agree(sql: &str, e: &Expr, batch: &Batch<'_>, cx: &BatchContext<'_>) {
     let session = cx.session;
     let around = cx.around();
+    begin(session);
     let kernel = Kernel::new(e, &around);
     let zone = session.zone.get();
     let width = schema().columns.len();
