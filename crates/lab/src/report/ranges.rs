@@ -11,7 +11,7 @@ use std::fmt::Write;
 const ROW: f64 = 24.0;
 /// Room for names, and for what is said at the end of a row.
 const NAMES: f64 = 118.0;
-const SAID: f64 = 132.0;
+const SAID: f64 = 160.0;
 const TOP: f64 = 24.0;
 /// Room for a tick's label.
 const LABEL: f64 = 36.0;
