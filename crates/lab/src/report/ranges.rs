@@ -151,8 +151,10 @@ mod tests {
         };
         let svg = ranges.svg();
         assert_eq!(svg.matches("class=\"bar").count(), 2);
-        // From -2 to 6 there are 150 units: 0 is at 118 + 2/8 of them.
-        assert!(svg.contains("class=\"mark\" d=\"M155.5 "), "{svg}");
+        // The scale goes from -2 to 6: 0 is a quarter of the way along it.
+        let zero = NAMES + (WIDTH - NAMES - SAID) / 4.0;
+        let mark = format!("class=\"mark\" d=\"M{zero:.1} ");
+        assert!(svg.contains(&mark), "{svg}");
         assert!(svg.contains("a&lt;b"));
     }
 }
