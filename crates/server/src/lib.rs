@@ -2,7 +2,9 @@
 //!
 //! | module | owns |
 //! |---|---|
-//! | [`server`] | listeners, the list of connections, `max_connections`, shutdown |
+//! | [`server`] | listeners, shutdown |
+//! | `registry` | the list of connections, `max_connections` |
+//! | `refusal` | what those hear who are not served |
 //! | `pool` | which thread serves which connection |
 //! | [`conn`] | one connection: login, commands, timeouts, panics |
 //! | [`sink`], [`statements`], [`literal`] | results, prepared statements, statement text |
@@ -14,7 +16,7 @@
 //! | [`password_key`] | the key by which passwords come where there is no TLS |
 //! | `compress` | compressed packets |
 //! | [`proto`] | packets as bytes |
-//! | [`metrics`] | metrics for Prometheus over HTTP |
+//! | [`metrics`] | over HTTP: metrics for Prometheus, the status page |
 //! | `service` | what a connection serves its client from |
 //! | [`backend`] | what all this needs of a database |
 //!
@@ -32,7 +34,10 @@ pub mod metrics;
 pub mod password_key;
 mod pool;
 pub mod proto;
+mod refusal;
 mod registry;
+#[cfg(test)]
+mod scratch;
 pub mod server;
 mod service;
 pub mod sink;

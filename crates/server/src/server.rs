@@ -8,12 +8,9 @@ use crate::backend::Backend;
 use crate::conn::{Client, Peer};
 use crate::password_key::PasswordKey;
 use crate::pool::Pool;
-use crate::proto::response;
+use crate::refusal::{refuse, too_many_connections};
 use crate::service::Service;
 use crate::tls::Tls;
-use crate::wire::PacketWriter;
-use millpond_session::SqlError;
-use millpond_session::types::Encoding;
 use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Shutdown, SocketAddr};
@@ -32,8 +29,6 @@ const KILLED_GRACE: Duration = Duration::from_secs(5);
 const THREADS_GRACE: Duration = Duration::from_secs(1);
 /// Pause after a failed accept (no file descriptors left, usually).
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How long a client that is turned away may take to read why.
-const REFUSAL_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Where to listen.
 #[derive(Clone, Default)]
@@ -328,17 +323,4 @@ fn admit<B: Backend>(
     };
     let service = service.clone();
     pool.admit(Client::new(service, socket, peer, session, place));
-}
-
-/// There is no place left for a connection.
-pub(crate) fn too_many_connections() -> SqlError {
-    SqlError::new(1040, "Too many connections")
-}
-
-/// Tells a client why it is not served.
-pub(crate) fn refuse(socket: Arc<Socket>, e: &SqlError) {
-    let mut writer = PacketWriter::new(socket);
-    writer.set_timeout(REFUSAL_TIMEOUT);
-    writer.packet(|p| response::err(p, e, Encoding::Utf8));
-    let _ = writer.flush();
 }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::proto::HEADER;
-use millpond_session::{Instance, InstanceOptions, ResultSink};
+use crate::scratch::Scratch;
+use millpond_session::ResultSink;
 use socket2::{Domain, Type};
 use std::io::Read;
 
@@ -19,49 +20,17 @@ impl ResultSink for Nothing {
     }
 }
 
-/// A database, and a statement of it that is done but not settled.
-struct Db {
-    dir: std::path::PathBuf,
-    instance: Instance,
-}
-
-impl Db {
-    fn open(name: &str) -> Db {
-        let dir =
-            std::env::temp_dir().join(format!("millpond-answer-{name}-{}", std::process::id()));
-        let instance = Instance::open(InstanceOptions {
-            path: dir.clone(),
-            store: millpond_store::Options {
-                pool_bytes: 16 << 20,
-                log_bytes: 4 << 20,
-                ..millpond_store::Options::default()
-            },
-            variables: Vec::new(),
-        });
-        Db {
-            dir,
-            instance: instance.unwrap(),
-        }
-    }
-
-    fn unsettled(&self) -> Unsettled {
-        let mut session = self.instance.connect(Default::default()).unwrap();
-        session.leave_commits_unsettled();
-        for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (i INT PRIMARY KEY)"] {
-            session.execute(sql, &mut Nothing).unwrap();
-            assert!(session.take_unsettled().is_none(), "{sql} waits itself");
-        }
-        let sql = "INSERT INTO d.t VALUES (1)";
+/// A statement that is done but not settled.
+fn unsettled(db: &Scratch) -> Unsettled {
+    let mut session = db.instance.connect(Default::default()).unwrap();
+    session.leave_commits_unsettled();
+    for sql in ["CREATE DATABASE d", "CREATE TABLE d.t (i INT PRIMARY KEY)"] {
         session.execute(sql, &mut Nothing).unwrap();
-        session.take_unsettled().expect("it is not durable yet")
+        assert!(session.take_unsettled().is_none(), "{sql} waits itself");
     }
-}
-
-impl Drop for Db {
-    fn drop(&mut self) {
-        let _ = self.instance.close();
-        let _ = std::fs::remove_dir_all(&self.dir);
-    }
+    let sql = "INSERT INTO d.t VALUES (1)";
+    session.execute(sql, &mut Nothing).unwrap();
+    session.take_unsettled().expect("it is not durable yet")
 }
 
 fn ok_packet(writer: &mut PacketWriter) {
@@ -79,8 +48,8 @@ fn packet(from: &Socket) -> Vec<u8> {
 
 #[test]
 fn an_ok_arrives_once_its_commit_is_durable() {
-    let db = Db::open("ok");
-    let unsettled = db.unsettled();
+    let db = Scratch::open("answer-ok");
+    let unsettled = unsettled(&db);
     let (ours, theirs) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
     let mut writer = PacketWriter::new(Arc::new(ours.try_clone().unwrap()));
     let answer = Answer::new(db.instance.clone(), Arc::new(ours));
@@ -92,8 +61,8 @@ fn an_ok_arrives_once_its_commit_is_durable() {
 
 #[test]
 fn a_failed_log_puts_an_error_in_the_place_of_ok() {
-    let db = Db::open("err");
-    let unsettled = db.unsettled();
+    let db = Scratch::open("answer-err");
+    let unsettled = unsettled(&db);
     let (ours, theirs) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
     let mut writer = PacketWriter::new(Arc::new(ours.try_clone().unwrap()));
     let answer = Answer::new(db.instance.clone(), Arc::new(ours));
@@ -116,8 +85,8 @@ fn a_failed_log_puts_an_error_in_the_place_of_ok() {
 
 #[test]
 fn a_client_that_does_not_read_holds_up_nobody() {
-    let db = Db::open("slow");
-    let unsettled = db.unsettled();
+    let db = Scratch::open("answer-slow");
+    let unsettled = unsettled(&db);
     let (ours, theirs) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
     let ours = Arc::new(ours);
     ours.set_nonblocking(true).unwrap();

@@ -303,7 +303,7 @@ fn tell_panic(writer: &mut PacketWriter, panic: &(dyn Any + Send)) {
 mod tests {
     use super::*;
     use crate::registry::Registry;
-    use millpond_session::{Instance, InstanceOptions};
+    use crate::scratch::Scratch;
     use socket2::{Domain, Type};
     use std::io::{Read, Write};
 
@@ -328,19 +328,8 @@ mod tests {
 
     /// What `run` says of clients that send this after their logins' packets, under a [`Stay`] that would wait for an hour.
     fn outcome(name: &str, behind: &[u8]) -> Outcome {
-        let dir = format!("millpond-client-{name}-{}", std::process::id());
-        let dir = std::env::temp_dir().join(dir);
-        let instance = Instance::open(InstanceOptions {
-            path: dir.clone(),
-            store: millpond_store::Options {
-                pool_bytes: 16 << 20,
-                log_bytes: 4 << 20,
-                ..millpond_store::Options::default()
-            },
-            variables: Vec::new(),
-        });
-        let instance = instance.unwrap();
-        let service = Arc::new(Service::new(instance.clone(), None, None));
+        let db = Scratch::open(&format!("client-{name}"));
+        let service = Arc::new(Service::new(db.instance.clone(), None, None));
         let (ours, mut theirs) = Socket::pair(Domain::UNIX, Type::STREAM, None).unwrap();
         let (ours, id) = (Arc::new(ours), Arc::new(AtomicU32::new(0)));
         let registry: &Arc<Registry> = &service.registry;
@@ -365,8 +354,6 @@ mod tests {
         let mut answers = Vec::new();
         theirs.read_to_end(&mut answers).unwrap();
         assert!(answers.len() > 50);
-        instance.close().unwrap();
-        std::fs::remove_dir_all(dir).unwrap();
         outcome
     }
 

@@ -7,7 +7,7 @@ use super::{Connection, Peer, last_words, parting};
 use crate::backend::{Backend, BackendSession};
 use crate::proto::handshake::{self, CHALLENGE, Greeting, Login};
 use crate::proto::{capability, response};
-use crate::server::too_many_connections;
+use crate::refusal::too_many_connections;
 use crate::service::Service;
 use crate::stream::Stream;
 use crate::tls::{Channel, Tls};

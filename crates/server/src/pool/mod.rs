@@ -51,7 +51,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use crate::backend::Backend;
 use crate::conn::Client;
-use crate::server::refuse;
+use crate::refusal::refuse;
 use crate::service::Service;
 use poller::Poller;
 use state::{Settings, State, Waiting};
