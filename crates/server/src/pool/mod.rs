@@ -22,8 +22,8 @@
 //! for longer than that, and those that wait for a lock don't keep its holder from being served. It ends when few connections are active.
 //!
 //! A thread each is the faster way for longer than one would think where clients are on the same machine: a client that is answered by a thread which then sleeps goes on at once on the same
-//! processor, and the two of them find their memory in its caches. With a thousand sysbench clients on two cores point selects cost the server 15 µs either way, and the clients 24 µs with a thread each and 44 µs
-//! with a pool. Updates, which wait for the log and for each other, cost 22 µs with a pool and 43 µs without.
+//! processor, and the two of them find their memory in its caches. It ends where threads that hold a latch lose their processor to hundreds of others, and all who want the latch queue behind them: inserts at
+//! the end of a tree first. Figures are in docs/connections.md.
 //!
 //! **Threads** without a connection wait for events (one at a time, [`Poller::wait`]), or for work, for `thread_pool_idle_timeout` at most. Whoever changes the numbers calls as many as are
 //! missing ([`State::missing`]), and starts them if none waits. One thread looks at the clock for all.
@@ -90,7 +90,7 @@ fn settings<B: Backend>(backend: &B) -> Settings {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     Settings {
         size: number("thread_pool_size", processors as u64) as usize,
-        keep: number("millpond_thread_pool_keep", 1024) as usize,
+        keep: number("millpond_thread_pool_keep", 128) as usize,
         most_threads: number("thread_pool_max_threads", 65_536) as usize,
         stall: Duration::from_millis(number("thread_pool_stall_limit", 60)),
         idle: Duration::from_secs(number("thread_pool_idle_timeout", 60)),

@@ -862,7 +862,7 @@ pub(super) static VARS: &[Def] = &[
         "millpond_thread_pool_keep",
         Global,
         num(0, 65_536),
-        U(1024),
+        U(128),
         Free,
     ),
     def("min_examined_row_limit", Both, num(0, MAX), U(0), Free),
