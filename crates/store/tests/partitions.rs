@@ -398,17 +398,7 @@ fn states() -> Vec<Contents> {
 
 fn cut_once(at: u64, states: &[Contents]) -> bool {
     let disk = SimStorage::new();
-    let steps = Arc::new(AtomicU64::new(0));
-    let count = steps.clone();
-    disk.on_step(move |kind, _| {
-        if kind == OpKind::Read {
-            return Step::Go;
-        }
-        match count.fetch_add(1, Ordering::Relaxed) {
-            n if n == at => Step::Cut,
-            _ => Step::Go,
-        }
-    });
+    let steps = cut_at(&disk, at);
     let mut done = 0;
     if let Ok(db) = open(&disk) {
         for step in script() {

@@ -2,11 +2,10 @@
 
 mod common;
 use common::*;
-use millpond_store::io::sim::{OpKind, SimStorage, Step};
+use millpond_store::io::sim::SimStorage;
 use millpond_store::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 fn xid(n: i64) -> Xid {
     Xid {
@@ -446,22 +445,6 @@ fn small() -> Options {
         log_bytes: 1 << 20,
         ..options()
     }
-}
-
-/// Counts the steps that change the disk, and cuts the power at number `at`.
-fn cut_at(disk: &SimStorage, at: u64) -> Arc<AtomicU64> {
-    let steps = Arc::new(AtomicU64::new(0));
-    let count = steps.clone();
-    disk.on_step(move |kind, _| {
-        if kind == OpKind::Read {
-            return Step::Go;
-        }
-        match count.fetch_add(1, Ordering::Relaxed) {
-            n if n == at => Step::Cut,
-            _ => Step::Go,
-        }
-    });
-    steps
 }
 
 /// Runs the script until the power goes: the model before and after the statement that failed.

@@ -53,6 +53,22 @@ pub(crate) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
+    /// All targets chosen. `short` is told of those that the time is too short for.
+    pub fn of(
+        chosen: &'a Chosen,
+        progress: &'a Progress,
+        stop: &'a Stop,
+        short: &'a RefCell<Vec<String>>,
+    ) -> Places<'a> {
+        Places {
+            specs: &chosen.specs,
+            several: chosen.several,
+            progress,
+            stop,
+            short,
+        }
+    }
+
     /// One target after the other; each gets the same part of the time, if there is a limit. One that is lost is named, and the
     /// rest goes on.
     pub fn each(self, mut measure: impl FnMut(Place<'_>) -> Result<()>) -> Result<()> {
@@ -175,13 +191,7 @@ fn measure_on<E: Experiment>(
         part,
     };
     let short = RefCell::default();
-    let on = Places {
-        specs: &chosen.specs,
-        several: chosen.several,
-        progress,
-        stop,
-        short: &short,
-    };
+    let on = Places::of(chosen, progress, stop, &short);
     let ended = match stop.is_set() {
         true => Ok(()),
         false => experiment.measure(on, &mut results),

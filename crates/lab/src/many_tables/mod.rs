@@ -197,13 +197,7 @@ pub(crate) fn measure_part(
         ..targets.embedded(0)
     };
     let short = RefCell::default();
-    let on = Places {
-        specs: &chosen.specs,
-        several: chosen.several,
-        progress,
-        stop,
-        short: &short,
-    };
+    let on = Places::of(chosen, progress, stop, &short);
     let ended = on.each(|place| {
         let target = place.spec.open(&targets.dir, &options)?;
         let mut lease = Lease::take(&*target, targets.durability)?;

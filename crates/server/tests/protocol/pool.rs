@@ -7,7 +7,7 @@ use millpond_server::{Server, ServerConfig};
 use millpond_session::{Instance, InstanceOptions};
 
 use crate::stop;
-use crate::support::{Client, DEPRECATE_EOF, Fake, Packet, start};
+use crate::support::{Client, DEPRECATE_EOF, Fake, Packet, start, wait_for};
 
 /// A server in which no connection keeps a thread, and two statements run at a time.
 fn crowd() -> Fake {
@@ -20,12 +20,6 @@ fn crowd() -> Fake {
 /// Whether threads are shared in this run of the tests.
 fn shared() -> bool {
     std::env::var("MILLPOND_TEST_THREADS").as_deref() != Ok("own")
-}
-
-fn wait_for(mut done: impl FnMut() -> bool) {
-    while !done() {
-        std::thread::sleep(Duration::from_millis(2));
-    }
 }
 
 /// Returns when no thread serves a connection.

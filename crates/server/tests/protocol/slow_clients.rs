@@ -4,19 +4,13 @@ use std::io::{Read, Write};
 use std::time::Duration;
 
 use crate::stop;
-use crate::support::{Client, DEPRECATE_EOF, Fake, start};
+use crate::support::{Client, DEPRECATE_EOF, Fake, start, wait_for};
 
 fn fakes() -> [Fake; 2] {
     let crowd = Fake::default()
         .with("millpond_thread_pool_keep", 0)
         .with("thread_pool_size", 1);
     [Fake::default(), crowd]
-}
-
-fn wait_until_alone(server: &millpond_server::Server<Fake>) {
-    while server.connections() > 0 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]
@@ -26,7 +20,7 @@ fn a_client_that_reads_no_more_of_a_result_is_given_up() {
         let mut c = Client::connect(dir.socket(), DEPRECATE_EOF);
         c.command(b"\x03rows 4000000000");
         c.stream.read_exact(&mut [0; 10_000]).unwrap();
-        wait_until_alone(&server);
+        wait_for(|| server.connections() == 0);
         // What had been sent is still there, but for the end.
         let mut rest = Vec::new();
         let _ = c.stream.read_to_end(&mut rest);
@@ -46,7 +40,7 @@ fn a_client_that_sends_and_never_reads_is_given_up() {
             let command = [&(text.len() as u32).to_le_bytes()[..], text].concat();
             while stream.write_all(&command).is_ok() {}
         });
-        wait_until_alone(&server);
+        wait_for(|| server.connections() == 0);
         sender.join().unwrap();
         stop(server);
     }
@@ -61,7 +55,7 @@ fn a_packet_that_does_not_end_ends_its_connection() {
         c.seq = 1;
         assert_eq!(c.packet().err().0, 1159);
         assert!(c.gone());
-        wait_until_alone(&server);
+        wait_for(|| server.connections() == 0);
         stop(server);
     }
 }
@@ -76,7 +70,7 @@ fn a_login_ends_however_busy_its_client_is_with_it() {
         while c.stream.write_all(&[0]).is_ok() {
             std::thread::sleep(Duration::from_millis(50));
         }
-        wait_until_alone(&server);
+        wait_for(|| server.connections() == 0);
         stop(server);
     }
 }
@@ -93,7 +87,7 @@ fn clients_that_say_nothing_take_no_thread() {
             assert_eq!(c.packet().err().0, 4031);
             assert!(c.gone());
         }
-        wait_until_alone(&server);
+        wait_for(|| server.connections() == 0);
         stop(server);
     }
 }

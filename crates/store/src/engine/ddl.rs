@@ -1,9 +1,9 @@
 //! DDL: each statement is one transaction over the catalog, under metadata locks.
 //!
-//! Steps: (1) locks, databases before tables, names ascending; (2) catalog rows change; (3) open objects of the tables
-//! become invalid; (4) commit, durable before anything else; (5) the spaces that died are flagged, the reclaimer is told.
-//! Up to (4) a failure or a crash undoes everything; from (4) on a crash finishes it, for the graveyard knows
-//! the rest. Nothing here depends on how much a table holds.
+//! Steps: (1) locks, databases before tables, names ascending, given back and asked for again where a wait would be a
+//! deadlock; (2) catalog rows change; (3) open objects of the tables become invalid; (4) commit, durable before anything
+//! else; (5) the spaces that died are flagged, the reclaimer is told. Up to (4) a failure or a crash undoes everything;
+//! from (4) on a crash finishes it, for the graveyard knows the rest. Nothing here depends on how much a table holds.
 
 use super::reclaim::{Held, Reclaimer};
 use super::references::Relations;

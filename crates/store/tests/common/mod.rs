@@ -3,11 +3,12 @@
 
 use millpond_store::engine::{CopiedParts, CopiedTable, NewTable};
 use millpond_store::hash_index::HashOptions;
-use millpond_store::io::sim::SimStorage;
+use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::log::FlushAtCommit;
 use millpond_store::*;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A row: fields, each NULL or bytes.
 pub type Fields = Vec<Option<Vec<u8>>>;
@@ -397,4 +398,20 @@ impl Rng {
     pub fn chance(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
+}
+
+/// Counts the steps that change the disk, and cuts the power at number `at`.
+pub fn cut_at(disk: &SimStorage, at: u64) -> Arc<AtomicU64> {
+    let steps = Arc::new(AtomicU64::new(0));
+    let count = steps.clone();
+    disk.on_step(move |kind, _| {
+        if kind == OpKind::Read {
+            return Step::Go;
+        }
+        match count.fetch_add(1, Ordering::Relaxed) {
+            n if n == at => Step::Cut,
+            _ => Step::Go,
+        }
+    });
+    steps
 }

@@ -8,22 +8,6 @@ use millpond_store::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts the steps that change the disk, and cuts the power at number `at`.
-pub fn cut_at(disk: &SimStorage, at: u64) -> Arc<AtomicU64> {
-    let steps = Arc::new(AtomicU64::new(0));
-    let count = steps.clone();
-    disk.on_step(move |kind, _| {
-        if kind == OpKind::Read {
-            return Step::Go;
-        }
-        match count.fetch_add(1, Ordering::Relaxed) {
-            n if n == at => Step::Cut,
-            _ => Step::Go,
-        }
-    });
-    steps
-}
-
 /// `CRASH_SEED=n` lets other writes survive.
 fn seed() -> u64 {
     let wanted = std::env::var("CRASH_SEED").ok();

@@ -2,7 +2,6 @@
 //! the disk is full. What was acknowledged stays, what failed can be tried again, and where the engine has to stop it can be read.
 
 use crate::common::*;
-use crate::cuts::cut_at;
 use crate::run::{
     algorithm, clear_work, contents, execute, is_one_of, run_until_cut, small, verify,
 };
@@ -112,12 +111,12 @@ fn a_full_disk_at_every_operation() {
 
 #[test]
 fn errors_for_a_while() {
-    everywhere(Step::Fail, 20, 3, &script());
+    everywhere(Step::Fail, 20, 7, &script());
 }
 
 #[test]
 fn a_full_disk_for_a_while() {
-    everywhere(Step::Full, 20, 3, &script());
+    everywhere(Step::Full, 20, 7, &script());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 pub const DEPRECATE_EOF: u32 = 1 << 24;
 pub const MULTI: u32 = 3 << 16;
@@ -28,6 +29,15 @@ impl Dir {
 impl Drop for Dir {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Returns when this is so, which it has to be within a minute.
+pub fn wait_for(mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never came");
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 
