@@ -1,5 +1,6 @@
 //! What definitions of tables do, also while others read and write: one program, a module a topic.
 
+mod bit_rot;
 mod ddl;
 mod drop_database;
 mod instant;
