@@ -3,6 +3,8 @@
 mod bootstrap;
 mod fit;
 mod latency;
+mod matched;
+mod normal;
 mod spread;
 mod student;
 mod timeline;
@@ -10,5 +12,6 @@ mod timeline;
 pub use bootstrap::{Interval, intervals, mean_interval};
 pub use fit::{Line, median};
 pub use latency::Latencies;
+pub use matched::Matched;
 pub use spread::Spread;
 pub use timeline::{POINTS, Timeline, WINDOW, mean, most, thinned};
