@@ -1,6 +1,7 @@
 //! Two runs of `drop-stall` beside each other: what each figure of one is more than that of the other, with its interval.
 //!
-//! The runs are independent, so that a difference's interval is ± √(a² + b²) of theirs. It says what differs, not why: another
+//! The runs are independent, so that each end of a difference's interval is as far from it as √(a² + b²) of what the two are away from the ends of theirs on that
+//! side (Zou and Donner 2008). It says what differs, not why: another
 //! machine or another rate makes differences of its own, which is said.
 
 use crate::Result;
@@ -178,7 +179,9 @@ fn differences(a: &Value, b: &Value) -> Vec<Difference> {
     let one = |figure: String, a: &Value, b: &Value| {
         let (a, b) = (interval(a)?, interval(b)?);
         let estimate = b.estimate - a.estimate;
-        let half = a.half().hypot(b.half());
+        // Intervals needn't be as far from their estimate above as below.
+        let below = (b.estimate - b.low).hypot(a.high - a.estimate);
+        let above = (b.high - b.estimate).hypot(a.estimate - a.low);
         Some(Difference {
             subject: subject.clone(),
             figure,
@@ -186,8 +189,8 @@ fn differences(a: &Value, b: &Value) -> Vec<Difference> {
             b,
             more: Interval {
                 estimate,
-                low: estimate - half,
-                high: estimate + half,
+                low: estimate - below,
+                high: estimate + above,
             },
         })
     };

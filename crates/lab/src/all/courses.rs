@@ -40,7 +40,7 @@ const USUAL: [Course; 6] = [
         ..course(
             "drop-stall",
             155,
-            "--algorithm full_scan,flush_list,lazy_mark,millpond",
+            "--cached 1G --algorithm full_scan,flush_list,lazy_mark,millpond",
         )
     },
     course(

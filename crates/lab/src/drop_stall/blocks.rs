@@ -11,8 +11,8 @@ use super::record::{Pair, Recording};
 use crate::random::Random;
 use crate::{Error, Result};
 
-/// Fewer pairs don't end the experiment early.
-const LEAST: usize = 8;
+/// Fewer pairs don't end the experiment early, and runs are made to give as many.
+pub(super) const LEAST: usize = 10;
 /// An interval is narrow enough whose half is this part of its estimate.
 const NARROW: f64 = 0.1;
 
@@ -46,7 +46,8 @@ pub(crate) struct Cell {
 
 impl Cell {
     fn add(&mut self, pairs: Vec<Pair>) {
-        let took: Vec<f64> = pairs.iter().flat_map(|p| &p.with.took).copied().collect();
+        let drops = pairs.iter().flat_map(|p| &p.with.events);
+        let took: Vec<f64> = drops.map(|e| e.took).collect();
         if let (true, Some(middle)) = (self.adapts, crate::stats::median(&took)) {
             self.interval = self.interval.max(middle / CROWDED);
         }

@@ -10,10 +10,12 @@
 
 use crate::random::Random;
 
+/// Seconds of the shortest window.
+const SHORTEST: f64 = 0.1;
 /// Seconds that the load runs before the first window.
 const LEAD: f64 = 0.25;
 /// Seconds between two windows.
-const GUARD: f64 = 0.1;
+const GUARD: f64 = 0.08;
 /// Seconds after a run's last window in which requests due in it may end without others beside them.
 const TAIL: f64 = 0.05;
 
@@ -46,11 +48,21 @@ pub(super) struct Course {
 }
 
 impl Shape {
-    /// Runs of so many pairs that take so many seconds, or as near to that as the shortest and longest windows allow.
-    pub fn fitting(seconds: f64, pairs: usize, (least, most): (f64, f64)) -> Shape {
+    /// Runs of so many seconds with as many pairs of such windows as fit, at least one.
+    pub fn of(seconds: f64, window: f64) -> Shape {
+        let pairs = (seconds - LEAD - TAIL) / (2.0 * (window + GUARD));
+        Shape {
+            window,
+            pairs: (pairs + 1e-9).floor().max(1.0) as usize,
+        }
+    }
+
+    /// The same with `least` pairs at least, and windows that fill the time, as far as the shortest allows.
+    pub fn fitting(seconds: f64, window: f64, least: usize) -> Shape {
+        let pairs = Shape::of(seconds, window).pairs.max(least);
         let window = (seconds - LEAD - TAIL) / (2.0 * pairs as f64) - GUARD;
         Shape {
-            window: window.clamp(least, most),
+            window: window.max(SHORTEST),
             pairs,
         }
     }

@@ -1,20 +1,21 @@
 //! What drops do: differences between windows with and without, with intervals, and a verdict.
 //!
 //! **The stall of a drop** is the one figure on which the verdict rests, chosen before anything was measured. At each lag after a
-//! drop it is counted how many more requests are due and not done than when the drop was sent; the mean over all drops is compared with the same at
-//! moments at which a statement was sent that does nothing, and divided by the rate: by so much the target has fallen behind its load. A target
-//! that does nothing for 5 ms is 5 ms behind at the end of them; one that keeps a third of the requests waiting for so long, a third of
-//! that. It is a mean, so what the machine does by itself cancels out, and more windows make it more exact; it counts from the drop on, so
-//! that what went wrong before weighs nothing, however much that was. The lag at which it is largest would be a choice that favours large
+//! drop it is counted how many more requests are due and not done than when the drop was sent; from that the same is taken at the drop's match,
+//! the moment in the same slot of the pair's other window, at which a statement was sent that does nothing; and the difference is divided by the rate:
+//! by so much the target has fallen behind its load. A target that does nothing for 5 ms is 5 ms behind at the end of them; one that keeps
+//! a third of the requests waiting for so long, a third of that. The figure is the robust location of these differences ([`Matched`]): what the machine does
+//! by itself is in both and cancels out, and where it is wild it counts no more than other disturbed moments.
+//! The lag at which the stall is largest would be a choice that favours large
 //! figures; so each pair of windows is asked at the lag that all the *other* pairs find the largest.
 //!
 //! The verdict is 'effect' if the stall's interval lies above the smallest effect of interest. Otherwise it is 'none above x', where x is
 //! the largest upper end of all lags' intervals, not of one lag's: wherever the stall may be, it is not larger. These intervals have the error
 //! probability of 5 % divided by the number of subjects (Bonferroni): with all algorithms together a false 'effect' has 5 %. All other
-//! intervals are 95 % each and describe.
+//! intervals are 95 % each and describe. Among them is the mean of the same differences, for a robust location is blind to what befalls few drops.
 
-use super::record::{Arm, LAGS, NEAR, Pair, Sums, WIDE, lag};
-use crate::stats::{Interval, Latencies, intervals, mean_interval};
+use super::record::{Arm, Event, LAGS, NEAR, Pair, Sums, WIDE, lag};
+use crate::stats::{Interval, Latencies, Matched, intervals, mean_interval};
 
 /// Probability that an interval doesn't hold the truth.
 const MISS: f64 = 0.05;
@@ -28,6 +29,12 @@ const LEAST_BEYOND: f64 = 10.0;
 const RECOVERED: f64 = 0.1;
 /// ms beyond twice the drop's own time in which its stall is looked for.
 const AFTERMATH: f64 = 2.0;
+/// Lags at which its bound is looked for, at most.
+const BOUNDS: usize = 12;
+/// Lags at which recovery is looked for are this part of themselves apart.
+const CLOSE: f64 = 0.02;
+/// Requests that a difference may count with at least: they come whole.
+const GRAIN: f64 = 2.0;
 
 /// What is said of a subject.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,10 +61,12 @@ pub(super) struct Question {
 /// The stall and what follows from it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Stall {
-    /// ms, of each pair.
-    pub values: Vec<f64>,
+    /// ms, of the drops of each pair.
+    pub values: Vec<Vec<f64>>,
     /// ms, 95 %.
     pub interval: Option<Interval>,
+    /// ms, 95 %: the mean, in which each drop counts with all that was seen after it.
+    pub mean: Option<Interval>,
     /// ms, with the error divided among the subjects: the verdict's.
     pub joint: Option<Interval>,
     pub verdict: Verdict,
@@ -92,40 +101,50 @@ pub(super) struct Effects {
 
 /// The stall alone: quick enough to be asked after each block.
 pub(super) fn stall(pairs: &[Pair], question: &Question) -> Stall {
-    let last = search_until(pairs);
-    let curves: Vec<Vec<f64>> = pairs
+    let samples = searched(pairs);
+    let curves: Vec<Matched> = samples
         .iter()
-        .map(|p| behind(p, question.rate, last))
+        .map(|s| matched(pairs, question.rate, *s))
         .collect();
-    let (values, at) = largest(&curves);
+    let (chosen, at) = largest(&curves, pairs.len());
+    let clusters = chosen.iter().enumerate();
+    let values: Vec<Vec<f64>> = clusters
+        .filter_map(|(pair, curve)| Some(curves.get(*curve)?.cluster(pair).to_vec()))
+        .collect();
+    let own = Matched::new(values.clone(), grain(question.rate));
     let miss = MISS / question.subjects.max(1) as f64;
-    let joint = mean_interval(&values, miss);
+    let joint = own.interval(miss);
     let verdict = match joint {
         Some(_) if pairs.len() < LEAST_PAIRS => Verdict::TooFew,
         Some(i) if i.low > question.smallest => Verdict::Effect,
         Some(i) => Verdict::NoneAbove(bound(&curves, miss).max(i.high).max(question.smallest)),
         None => Verdict::TooFew,
     };
+    let means: Vec<f64> = values
+        .iter()
+        .filter(|v| !v.is_empty())
+        .map(|v| v.iter().sum::<f64>() / v.len() as f64)
+        .collect();
     Stall {
-        interval: mean_interval(&values, MISS),
+        interval: own.interval(MISS),
+        mean: mean_interval(&means, MISS),
         values,
         joint,
         verdict,
-        lag: lag(at),
+        lag: samples.get(at).map_or(0.0, |s| lag(*s)),
     }
 }
 
 /// Everything.
 pub(super) fn effects(pairs: &[Pair], question: &Question) -> Effects {
-    let took: Vec<f64> = pairs.iter().flat_map(|p| &p.with.took).copied().collect();
     let stall = stall(pairs, question);
     let recovery = match stall.verdict {
         Verdict::Effect => recovery(pairs, question.rate, stall.lag),
         _ => None,
     };
     Effects {
-        drops: pairs.iter().map(|p| p.with.moments).sum(),
-        took: crate::stats::median(&took),
+        drops: drops(pairs).count() as u32,
+        took: crate::stats::median(&drops(pairs).map(|e| e.took).collect::<Vec<_>>()),
         stall,
         added: added(pairs),
         delayed: delayed(pairs),
@@ -133,49 +152,75 @@ pub(super) fn effects(pairs: &[Pair], question: &Question) -> Effects {
     }
 }
 
-/// The largest upper end of the intervals at all lags.
-fn bound(curves: &[Vec<f64>], miss: f64) -> f64 {
-    let lags = curves.first().map_or(0, Vec::len);
-    let at = |lag: usize| {
-        let values: Vec<f64> = curves.iter().map(|c| c[lag]).collect();
-        mean_interval(&values, miss).map_or(0.0, |i| i.high)
-    };
-    // Neighbours differ little.
-    (0..lags).step_by(5).map(at).fold(0.0, f64::max)
+fn drops(pairs: &[Pair]) -> impl Iterator<Item = &Event> {
+    pairs.iter().flat_map(|p| &p.with.events)
 }
 
-/// The number of samples in which a stall is looked for: twice as long as the quickest quarter of the drops took at most, and a little
+/// ms that some requests take to become due.
+fn grain(rate: f64) -> f64 {
+    GRAIN / rate * 1e3
+}
+
+/// By how many ms the load is behind at a lag after each drop, beyond what it is after the drop's match.
+fn matched(pairs: &[Pair], rate: f64, sample: usize) -> Matched {
+    let of = |pair: &Pair| -> Vec<f64> {
+        let both = pair.with.events.iter().zip(&pair.without.events);
+        both.filter_map(|(drop, other)| {
+            let more = drop.behind.get(sample)? - other.behind.get(sample)?;
+            Some(f64::from(more) / rate * 1e3)
+        })
+        .collect()
+    };
+    Matched::new(pairs.iter().map(of), grain(rate))
+}
+
+/// The largest upper end of the intervals at all lags.
+fn bound(curves: &[Matched], miss: f64) -> f64 {
+    let upper = |curve: &Matched| curve.upper(miss).unwrap_or(0.0);
+    // Neighbours differ little.
+    let few = curves.len().div_ceil(BOUNDS).max(1);
+    curves.iter().step_by(few).map(upper).fold(0.0, f64::max)
+}
+
+/// The samples at which a stall is looked for: until twice as long as the quickest quarter of the drops took at most, and a little
 /// more. What others took longer on a busy machine was not the drop's, and later lags are noisier.
-fn search_until(pairs: &[Pair]) -> usize {
-    let mut took: Vec<f64> = pairs.iter().flat_map(|p| &p.with.took).copied().collect();
+fn searched(pairs: &[Pair]) -> Vec<usize> {
+    let mut took: Vec<f64> = drops(pairs).map(|e| e.took).collect();
     took.sort_by(f64::total_cmp);
     let until = took.get(took.len() / 4).copied().unwrap_or(0.0) * 2e3 + AFTERMATH;
-    (0..LAGS).find(|s| lag(*s) > until).unwrap_or(LAGS)
+    (0..LAGS).take_while(|s| lag(*s) <= until).collect()
 }
 
-/// By how many ms the load is behind with drops, at the first `last` lags, beyond what it is without.
-fn behind(pair: &Pair, rate: f64, last: usize) -> Vec<f64> {
-    let at = |s: usize| match (pair.with.behind.mean(s), pair.without.behind.mean(s)) {
-        (Some(with), Some(without)) => (with - without) / rate * 1e3,
-        // No moment is that long before its window's end.
-        _ => 0.0,
+/// For each pair the curve that is the largest of all other pairs', and the one that is the largest of all.
+fn largest(curves: &[Matched], pairs: usize) -> (Vec<usize>, usize) {
+    let sums: Vec<Vec<(f64, f64)>> = curves.iter().map(sums).collect();
+    let all: Vec<(f64, f64)> = sums.iter().map(|own| total(own)).collect();
+    let most = |of: &dyn Fn(usize) -> f64| {
+        let best = (0..curves.len()).max_by(|a, b| of(*a).total_cmp(&of(*b)));
+        best.unwrap_or(0)
     };
-    (0..last).map(at).collect()
+    let others =
+        |pair: usize| most(&|c| mean(all[c].0 - sums[c][pair].0, all[c].1 - sums[c][pair].1));
+    let own = (0..pairs).map(others).collect();
+    (own, most(&|c| mean(all[c].0, all[c].1)))
 }
 
-/// Each curve's value where the others are the largest, and where all are.
-fn largest(curves: &[Vec<f64>]) -> (Vec<f64>, usize) {
-    let lags = curves.first().map_or(0, Vec::len);
-    let mut sum = vec![0.0; lags];
-    for curve in curves {
-        sum.iter_mut().zip(curve).for_each(|(s, v)| *s += v);
+/// Sum and number of each pair's differences, wild ones bounded.
+fn sums(curve: &Matched) -> Vec<(f64, f64)> {
+    let one = |c: &Vec<f64>| (c.iter().sum::<f64>(), c.len() as f64);
+    curve.bounded().iter().map(one).collect()
+}
+
+fn total(of: &[(f64, f64)]) -> (f64, f64) {
+    of.iter().fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1))
+}
+
+/// Nothing is less than anything.
+fn mean(sum: f64, count: f64) -> f64 {
+    match count > 0.0 {
+        true => sum / count,
+        false => f64::NEG_INFINITY,
     }
-    let most = |of: &dyn Fn(usize) -> f64| (0..lags).max_by(|a, b| of(*a).total_cmp(&of(*b)));
-    let values = curves.iter().filter_map(|curve| {
-        let others = |i: usize| sum[i] - curve[i];
-        Some(curve[most(&others)?])
-    });
-    (values.collect(), most(&|i| sum[i]).unwrap_or(0))
 }
 
 /// Pools windows with weights.
@@ -186,7 +231,32 @@ fn pool<'a>(into: &mut Latencies, arms: impl Iterator<Item = &'a Arm>, weights: 
     }
 }
 
+/// Of pairs of windows that hold enough requests for a quantile, the typical difference; else that of all windows' requests.
 fn added(pairs: &[Pair]) -> Vec<Option<Added>> {
+    let windows = pairs.iter().flat_map(|p| [&p.with, &p.without]);
+    let fewest = windows.map(|w| w.latencies.count()).min().unwrap_or(0) as f64;
+    let pooled = pooled(pairs);
+    let one = |(share, pooled)| match fewest * (1.0 - share) >= 1.0 {
+        true => typical(pairs, share),
+        false => pooled,
+    };
+    QUANTILES.into_iter().zip(pooled).map(one).collect()
+}
+
+/// What pairs of windows differ by in their own quantiles.
+fn typical(pairs: &[Pair], share: f64) -> Option<Added> {
+    let of = |arm: &Arm| arm.latencies.quantile(share) * 1e3;
+    let without: Vec<f64> = pairs.iter().map(|p| of(&p.without)).collect();
+    let more = pairs.iter().map(|p| vec![of(&p.with) - of(&p.without)]);
+    Some(Added {
+        share,
+        without: crate::stats::median(&without)?,
+        added: Matched::new(more, 0.0).interval(MISS)?,
+    })
+}
+
+/// What all requests of windows with and without differ by.
+fn pooled(pairs: &[Pair]) -> Vec<Option<Added>> {
     let (mut with, mut without) = (Latencies::default(), Latencies::default());
     let ones = vec![1; pairs.len()];
     pool(&mut with, pairs.iter().map(|p| &p.with), &ones);
@@ -216,7 +286,7 @@ fn delayed(pairs: &[Pair]) -> Option<Interval> {
         for (p, w) in pairs.iter().zip(weights) {
             let w = *w as f64;
             more += w * (p.with.delayed as f64 - p.without.delayed as f64);
-            drops += w * f64::from(p.with.moments);
+            drops += w * p.with.events.len() as f64;
         }
         vec![more / drops]
     };
@@ -225,16 +295,25 @@ fn delayed(pairs: &[Pair]) -> Option<Interval> {
 
 /// The first lag after the worst at which the load is hardly behind any more.
 fn recovery(pairs: &[Pair], rate: f64, worst: f64) -> Option<Interval> {
-    let from = (0..LAGS).find(|s| lag(*s) >= worst)?;
-    let curves: Vec<Vec<f64>> = pairs.iter().map(|p| behind(p, rate, LAGS)).collect();
+    let after = |s: &usize| (s + 1..LAGS).find(|n| lag(*n) >= lag(*s) * (1.0 + CLOSE));
+    let worst = (0..LAGS).find(|s| lag(*s) >= worst)?;
+    let samples: Vec<usize> = std::iter::successors(Some(worst), after).collect();
+    let curves: Vec<Vec<(f64, f64)>> = samples
+        .iter()
+        .map(|s| sums(&matched(pairs, rate, *s)))
+        .collect();
     let first = |weights: &[u64]| {
-        let at = |s: usize| -> f64 {
-            let both = curves.iter().zip(weights);
-            both.map(|(c, w)| c[s] * *w as f64).sum()
+        let at = |curve: &[(f64, f64)]| -> f64 {
+            let weighted = curve
+                .iter()
+                .zip(weights)
+                .map(|(c, w)| (c.0 * *w as f64, c.1 * *w as f64));
+            let (sum, count) = total(&weighted.collect::<Vec<_>>());
+            mean(sum, count)
         };
-        let little = at(from) * RECOVERED;
-        let back = (from..LAGS).find(|s| at(*s) <= little);
-        vec![lag(back.unwrap_or(LAGS))]
+        let little = at(&curves[0]) * RECOVERED;
+        let back = curves.iter().position(|c| at(c) <= little);
+        vec![back.map_or(lag(LAGS), |c| lag(samples[c]))]
     };
     intervals(pairs.len(), MISS, first).pop().flatten()
 }

@@ -58,8 +58,9 @@ mod tests {
     #[test]
     fn the_line_says_what_is_known_and_why_it_goes_on() {
         let stall = |estimate: f64, verdict| Stall {
-            values: vec![estimate; 8],
+            values: vec![vec![estimate]; 8],
             interval: None,
+            mean: None,
             joint: Some(Interval {
                 estimate,
                 low: estimate - 0.2,

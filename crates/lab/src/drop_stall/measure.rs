@@ -25,7 +25,7 @@ const TRIAL: f64 = 1.0;
 /// Drops by which their time is known before the experiment.
 const TRIALS: usize = 8;
 /// A drop's time is this part of the interval between two at most.
-const BUSY: f64 = 0.1;
+const BUSY: f64 = 0.2;
 /// Seconds between two drops at least.
 const CLOSEST: f64 = 0.025;
 
@@ -43,15 +43,10 @@ fn hundredths(seconds: f64) -> u64 {
 fn options(args: &Args, plan: &Plan) -> EmbeddedOptions {
     // The article's log had two thirds of the pool's size.
     let log = (plan.pool_bytes / 3 * 2).clamp(256 << 20, LOG);
-    let mut usual = args.targets.embedded(plan.pool_bytes);
-    if plan.hot {
-        let on = ("innodb_adaptive_hash_index".into(), "ON".into());
-        usual.variables.insert(0, on);
-    }
     EmbeddedOptions {
         pool_instances: plan.pool_instances,
         log_bytes: Some(log),
-        ..usual
+        ..args.targets.embedded(plan.pool_bytes)
     }
 }
 
@@ -133,9 +128,12 @@ fn prepare<'t>(
     let name = target.name();
     let mut lease = Lease::take(target, args.targets.durability)?;
     let number = results.conditions.targets();
-    results.conditions.add(target, &mut lease)?;
     // Else a target would write its dirty pages while it is measured, and each algorithm would find others.
     lease.borrow("innodb_max_dirty_pages_pct", "90");
+    if plan.hot {
+        lease.borrow("innodb_adaptive_hash_index", "ON");
+    }
+    results.conditions.add(target, &mut lease)?;
     let algorithms = lease.algorithms(&args.choice.algorithm);
     on.progress
         .step(format!("{name}: loading {} rows", plan.rows));

@@ -51,11 +51,12 @@ const DROPPED: f64 = 1000.0;
 const INTERVAL: f64 = 30.0;
 /// Drops of the article.
 const DROPS: f64 = 30.0;
-/// Least and most seconds of a window.
-const WINDOWS: (f64, f64) = (0.5, 3.0);
-/// Runs of a subject that are to fit into the budget; with [`PAIRS`] pairs each.
-const RUNS: f64 = 5.0;
-const PAIRS: usize = 2;
+/// Seconds of a window, about, and the longest of the article's.
+const WINDOW: f64 = 0.33;
+const LONGEST: f64 = 60.0;
+/// Seconds of a run, about; with long windows as long as so many pairs of them.
+const RUN: f64 = 4.0;
+const RUN_PAIRS: f64 = 4.0;
 /// Seconds that a run's preparation takes, about.
 const PREPARING: f64 = 0.5;
 
@@ -68,13 +69,13 @@ pub struct Args {
     choice: AlgorithmArgs,
     #[command(flatten)]
     report: ReportArgs,
-    /// A look in about 20 seconds: smaller, and less certain
+    /// A look in about half a minute: smaller, and less certain
     #[arg(long, conflicts_with = "scale")]
     quick: bool,
     /// Part of the article's sizes, 20 M rows and 315,000 cached pages; 1 is the article. The time between drops is scaled by its square
     #[arg(long, value_name = "X", value_parser = scale)]
     scale: Option<f64>,
-    /// Seconds of measuring at most; it ends earlier if every interval is narrow [default: 100; 12 with --quick; with --scale as many
+    /// Seconds of measuring at most; it ends earlier if every interval is narrow [default: 100; 24 with --quick; with --scale as many
     /// as the article's drops take with each algorithm]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
@@ -90,7 +91,7 @@ pub struct Args {
     /// Rows of the table under load [default: 100000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1000..))]
     rows: Option<u64>,
-    /// How much is cached, with a table that nobody reads [default: 1G; 256M with --quick]
+    /// How much is cached, with a table that nobody reads [default: 2G; 256M with --quick]
     #[arg(long, value_name = "SIZE")]
     cached: Option<Size>,
     /// Cached pages to dirty ones, like 3:1 or 10:1 [default: 2:1; 3:1, the article's, with --scale]
@@ -102,22 +103,21 @@ pub struct Args {
     /// Create each table right before it is dropped, beside the load, instead of before each run
     #[arg(long)]
     churn: bool,
-    /// Look up rows of each table before it is dropped, so that an adaptive hash index knows its pages; the embedded engine's is
-    /// switched on
+    /// Look up rows of each table before it is dropped, so that an adaptive hash index knows its pages; it is switched on for as long
     #[arg(long, conflicts_with = "churn")]
     hot: bool,
-    /// Mean seconds between two drops [default: ten times what a drop takes, 0.025 at least]
+    /// Mean seconds between two drops [default: five times what a drop takes, 0.025 at least]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     interval: Option<f64>,
-    /// Seconds of a window [default: 0.5 to 3, as the time allows]
+    /// Seconds of a window [default: 0.33, about, as the time allows]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     window: Option<f64>,
     /// The smallest stall that matters, in ms: less is no effect, however certain it is
-    #[arg(long, value_name = "MS", default_value_t = 0.1, value_parser = positive)]
+    #[arg(long, value_name = "MS", default_value_t = 0.3, value_parser = positive)]
     smallest: f64,
-    /// Half an interval in ms that is narrow enough to end before the time is over
-    #[arg(long, value_name = "MS", default_value_t = 0.05, value_parser = positive)]
-    precision: f64,
+    /// Half an interval in ms that is narrow enough to end before the time is over [default: half the smallest stall that matters]
+    #[arg(long, value_name = "MS", value_parser = positive)]
+    precision: Option<f64>,
     /// What chance depends on: the order of windows, the moments of drops, the rows
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u32,
@@ -197,9 +197,14 @@ type Results = frame::Results<Plan, Cell, Extra>;
 impl Results {
     /// When it ends with so many subjects, and how long its windows are.
     fn limits(&self, subjects: usize) -> Limits {
-        let run = self.plan.budget / (subjects.max(1) as f64 * RUNS) - PREPARING;
-        let mut shape = Shape::fitting(run, PAIRS, WINDOWS);
-        shape.window = self.plan.window.unwrap_or(shape.window);
+        let each = self.plan.budget / subjects.max(1) as f64;
+        let usual = self.plan.window.unwrap_or(WINDOW);
+        let runs = (each / RUN.max(usual * 2.0 * RUN_PAIRS)).floor().max(1.0);
+        let run = each / runs - PREPARING;
+        let shape = match self.plan.window {
+            Some(window) => Shape::of(run, window),
+            None => Shape::fitting(run, usual, blocks::LEAST.div_ceil(runs as usize)),
+        };
         Limits {
             shape,
             budget: self.plan.budget,
@@ -212,8 +217,9 @@ impl Results {
 impl Args {
     /// Bytes to cache by default: as much as there is memory for.
     fn usual_size(&self) -> Size {
-        let usual = if self.quick { 256 << 20 } else { 1 << 30 };
-        Size(usual.min(Machine::memory_to_use() / 2))
+        let usual = if self.quick { 256 << 20 } else { 2 << 30 };
+        // A pool is a quarter larger than what it is to hold.
+        Size(usual.min(Machine::memory_to_use() / 4 * 3))
     }
 }
 
@@ -238,7 +244,7 @@ impl Experiment for Args {
         let interval = self.scale.map(|x| INTERVAL * x * x);
         let all = self.choice.algorithm.0.len() as f64;
         let budget = match (self.quick, interval) {
-            (true, _) => 12.0,
+            (true, _) => 24.0,
             // With drops and without.
             (false, Some(interval)) => (interval * DROPS * 2.0 * all).max(100.0),
             (false, None) => 100.0,
@@ -266,10 +272,10 @@ impl Experiment for Args {
             interval: self.interval.or(interval),
             window: self
                 .window
-                .or(interval.map(|s| (s * 2.0).clamp(WINDOWS.0, 60.0))),
+                .or(interval.map(|s| (s * 2.0).clamp(WINDOW, LONGEST))),
             budget: self.time.unwrap_or(budget),
             smallest: self.smallest,
-            precision: self.precision,
+            precision: self.precision.unwrap_or(self.smallest / 2.0),
             seed: self.seed.into(),
             pool_bytes: self.pool.map_or(pool.max(64 << 20), |s| s.0),
             pool_instances: self.pool_instances,

@@ -85,10 +85,16 @@ impl Sums {
         self.sum[i] += value;
         self.count[i] += 1;
     }
-    /// The mean, if there is anything.
-    pub fn mean(&self, i: usize) -> Option<f64> {
-        (self.count[i] > 0).then(|| self.sum[i] / f64::from(self.count[i]))
-    }
+}
+
+/// A moment of a window: a drop, or a moment without one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Event {
+    /// Seconds that its statement took.
+    pub took: f64,
+    /// How many more requests are due and not done than at the moment, by the time since it ([`lag`]); only while the window lasts.
+    /// More than have become due since then it can't be.
+    pub behind: Vec<i32>,
 }
 
 /// What is kept of a window.
@@ -98,13 +104,8 @@ pub(super) struct Arm {
     pub latencies: Latencies,
     /// Of these, how many took longer than [`DELAYED`].
     pub delayed: u64,
-    /// Moments: drops, or as many moments without one.
-    pub moments: u32,
-    /// Seconds that each of their statements took.
-    pub took: Vec<f64>,
-    /// How many more requests are due and not done than at the moment, by the time since it ([`lag`]); only while the window lasts.
-    /// More than have become due since then it can't be, so that no trouble of the machine's own outweighs all else.
-    pub behind: Sums,
+    /// In their order.
+    pub events: Vec<Event>,
     /// Latency in ms by when a request was due, seen from a moment; only of the window's own requests.
     pub near: Sums,
     pub wide: Sums,
@@ -127,9 +128,8 @@ impl Recording {
         let arm = |number: usize| {
             let window = &course.windows[number];
             let mine = self.moments.iter().filter(|m| m.window == number);
-            let (moments, took): (Vec<u64>, Vec<f64>) =
-                mine.map(|m| (m.at, m.took as f64 / NS)).unzip();
-            arm(window, &requests, &done, &moments, took)
+            let moments: Vec<&Moment> = mine.collect();
+            arm(window, &requests, &done, &moments)
         };
         let pair = |first: usize| {
             let (a, b) = (arm(first), arm(first + 1));
@@ -148,13 +148,7 @@ impl Recording {
     }
 }
 
-fn arm(
-    window: &Window,
-    requests: &[Request],
-    done: &[u64],
-    moments: &[u64],
-    took: Vec<f64>,
-) -> Arm {
+fn arm(window: &Window, requests: &[Request], done: &[u64], moments: &[&Moment]) -> Arm {
     let (from, until) = ((window.from * NS) as u64, (window.until * NS) as u64);
     let due = |at: u64| requests.partition_point(|r| r.due < at);
     let mine = &requests[due(from)..due(until)];
@@ -166,15 +160,16 @@ fn arm(
     let mut arm = Arm {
         latencies,
         delayed: mine.iter().filter(long).count() as u64,
-        moments: moments.len() as u32,
-        took,
-        behind: Sums::new(LAGS),
+        events: Vec::new(),
         near: Sums::new(NEAR.2),
         wide: Sums::new(WIDE.2),
     };
-    for &moment in moments {
-        look_around(&mut arm, mine, moment);
-        backlog(&mut arm.behind, requests, done, moment, until);
+    for moment in moments {
+        look_around(&mut arm, mine, moment.at);
+        arm.events.push(Event {
+            took: moment.took as f64 / NS,
+            behind: backlog(requests, done, moment.at, until),
+        });
     }
     arm
 }
@@ -193,19 +188,19 @@ fn look_around(arm: &mut Arm, mine: &[Request], moment: u64) {
 }
 
 /// Both ascending: at any time, those due until then less those done until then.
-fn backlog(behind: &mut Sums, requests: &[Request], done: &[u64], moment: u64, until: u64) {
+fn backlog(requests: &[Request], done: &[u64], moment: u64, until: u64) -> Vec<i32> {
     let mut came = requests.partition_point(|r| r.due <= moment);
     let mut went = done.partition_point(|d| *d <= moment);
-    let before = came as f64 - went as f64;
-    for sample in 0..LAGS {
-        let now = moment + (lag(sample) * 1e6) as u64;
-        if now >= until {
-            return;
-        }
-        came += requests[came..].iter().take_while(|r| r.due <= now).count();
-        went += done[went..].iter().take_while(|d| **d <= now).count();
-        behind.put(sample, came as f64 - went as f64 - before);
-    }
+    let before = came as i32 - went as i32;
+    let times = (0..LAGS).map(|sample| moment + (lag(sample) * 1e6) as u64);
+    times
+        .take_while(|now| *now < until)
+        .map(|now| {
+            came += requests[came..].iter().take_while(|r| r.due <= now).count();
+            went += done[went..].iter().take_while(|d| **d <= now).count();
+            came as i32 - went as i32 - before
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -253,23 +248,27 @@ mod tests {
         // The one that is due as the stall begins waits for 10 ms, which is not longer than that.
         assert_eq!((with.delayed, without.delayed), (0, 0));
         assert_eq!(
-            (with.took.clone(), with.moments, without.moments),
-            (vec![0.01], 1, 1)
+            (with.events[0].took, with.events.len(), without.events.len()),
+            (0.01, 1, 1)
         );
         let at = |ms: f64| (0..LAGS).find(|s| lag(*s) >= ms).unwrap();
-        assert_eq!(with.behind.mean(at(5.0)), Some(5.0));
-        assert_eq!(with.behind.mean(at(9.9)), Some(9.0));
-        assert_eq!(with.behind.mean(at(10.5)), Some(-1.0));
-        assert_eq!(without.behind.mean(at(9.5)), Some(-1.0));
+        assert_eq!(with.events[0].behind[at(5.0)], 5);
+        assert_eq!(with.events[0].behind[at(9.9)], 9);
+        assert_eq!(with.events[0].behind[at(10.5)], -1);
+        assert_eq!(without.events[0].behind[at(9.5)], -1);
         // The window ends 50 ms after.
-        assert_eq!(with.behind.mean(at(51.0)), None);
-        let near = |ms: f64| with.near.mean(NEAR.of(ms).unwrap());
+        assert_eq!(with.events[0].behind.get(at(51.0)), None);
+        let mean = |sums: &Sums, bin: usize| {
+            let count = sums.count[bin];
+            (count > 0).then(|| sums.sum[bin] / f64::from(count))
+        };
+        let near = |ms: f64| mean(&with.near, NEAR.of(ms).unwrap());
         assert_eq!(
             (near(-1.0), near(0.0), near(7.0)),
             (Some(0.25), Some(10.0), Some(3.0))
         );
         assert_eq!(
-            with.wide.mean(WIDE.of(0.0).unwrap()),
+            mean(&with.wide, WIDE.of(0.0).unwrap()),
             Some((55.0 + 10.0 * 0.25) / 20.0)
         );
     }

@@ -13,7 +13,7 @@ fn scale_one_is_the_article() {
     assert_eq!((plan.drop_rows, plan.interval), (1000, Some(30.0)));
     // Thirty drops with each of six algorithms, and as long without.
     assert_eq!(plan.budget, 10_800.0);
-    assert_eq!(plan.window, Some(60.0));
+    assert_eq!(plan.window, Some(LONGEST));
 }
 
 #[test]
@@ -30,12 +30,27 @@ fn windows_fit_the_time() {
         };
         results.limits(subjects)
     };
+    let seconds = |limits: &Limits| {
+        let course = limits.shape.course(0.1, &mut crate::random::Random::new(1));
+        course.until + PREPARING
+    };
     let six = limits(&[], 6);
-    let course = six.shape.course(0.1, &mut crate::random::Random::new(1));
-    assert!((course.until + PREPARING) * 6.0 * RUNS <= 100.1);
-    assert_eq!(limits(&[], 1).shape.window, WINDOWS.1);
-    assert_eq!(limits(&["--quick"], 6).shape.window, WINDOWS.0);
-    assert_eq!(limits(&["--window", "7"], 6).shape.window, 7.0);
+    assert_eq!(
+        (six.shape.pairs, seconds(&six) * 6.0 * 4.0 < 100.1),
+        (4, true)
+    );
+    let one = limits(&[], 1);
+    assert!(one.shape.window >= WINDOW && one.shape.window < 0.6);
+    // Each has as many pairs as a verdict takes.
+    let quick = limits(&["--quick"], 6);
+    assert_eq!(
+        (quick.shape.pairs, seconds(&quick) * 5.0 < 24.0),
+        (10, true)
+    );
+    let long = limits(&["--window", "7"], 6).shape;
+    assert_eq!((long.window, long.pairs), (7.0, 1));
+    let article = limits(&["--scale", "1"], 6).shape;
+    assert_eq!((article.window, article.pairs), (60.0, 4));
 }
 
 #[test]
@@ -56,7 +71,7 @@ fn a_small_run_gives_a_whole_report() {
     let cells = left.data["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2);
     for cell in cells {
-        assert_eq!(cell["pairs"], 8);
+        assert_eq!(cell["pairs"], 16);
         assert!(cell["drops"].as_u64().unwrap() >= 8);
         assert!(
             cell["lru_pages"].as_u64().unwrap() > 0 && cell["dirty_pages"].as_u64().unwrap() > 0
@@ -73,8 +88,15 @@ fn a_small_run_gives_a_whole_report() {
             .unwrap()
             .contains("full_scan")
     );
-    // A line for each window.
-    assert_eq!(left.csv.lines().count(), 1 + 2 * 8 * 2);
+    // A line for each drop and each moment without one, at least one a window.
+    assert!(left.csv.lines().count() > 2 * 16 * 2);
+    let drops = |d: &str| {
+        left.csv
+            .lines()
+            .filter(|l| l.split(',').nth(3) == Some(d))
+            .count()
+    };
+    assert_eq!(drops("1"), drops("0"));
     for part in ["class=\"lead\"", "The stall of a drop"] {
         assert!(left.page.contains(part), "{part}");
     }

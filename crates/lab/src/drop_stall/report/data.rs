@@ -1,8 +1,8 @@
-//! The same for programs: every chart's figures are in the JSON, every window in the CSV.
+//! The same for programs: every chart's figures are in the JSON, every drop in the CSV.
 
 use super::super::blocks::Ended;
 use super::super::effects::{Point, Verdict};
-use super::super::record::Arm;
+use super::super::record::{Event, LAGS, lag};
 use super::{Found, Results};
 use crate::stats::Interval;
 use serde_json::{Value, json};
@@ -80,7 +80,8 @@ impl Results {
             "none_above_ms": above,
             "stall_ms": maybe(e.stall.interval.as_ref()),
             "stall_joint_ms": maybe(e.stall.joint.as_ref()),
-            "stall_of_pairs_ms": e.stall.values,
+            "stall_mean_ms": maybe(e.stall.mean.as_ref()),
+            "stall_of_drops_ms": e.stall.values,
             "worst_lag_ms": e.stall.lag,
             "delayed_per_drop": maybe(e.delayed.as_ref()),
             "recovered_ms": maybe(e.recovery.as_ref()),
@@ -97,30 +98,40 @@ impl Results {
         })
     }
 
-    /// A line per window.
+    /// A line for each drop and each moment without one: how far the load was behind some time after. A slot of a pair has one of each.
     pub(super) fn csv(&self) -> String {
-        let mut out =
-            String::from("subject,pair,drops,requests,p50_ms,p99_ms,p999_ms,max_ms,over_10_ms\n");
+        let mut out = String::from("subject,pair,slot,drop,took_ms");
+        let samples = BEHIND.map(|ms| (0..LAGS).find(|s| lag(*s) >= ms).unwrap_or(LAGS));
+        for ms in BEHIND {
+            let _ = write!(out, ",behind_{ms}_ms");
+        }
+        out.push('\n');
         for cell in &self.cells {
             let label = &self.subjects[cell.subject].label;
-            for (number, pair) in cell.pairs.iter().enumerate() {
-                for (drops, arm) in [(pair.with.moments, &pair.with), (0, &pair.without)] {
-                    let q = |share: f64| arm.latencies.quantile(share) * 1e3;
-                    let Arm {
-                        latencies, delayed, ..
-                    } = arm;
-                    let _ = writeln!(
-                        out,
-                        "{label},{number},{drops},{},{:.3},{:.3},{:.3},{:.3},{delayed}",
-                        latencies.count(),
-                        q(0.5),
-                        q(0.99),
-                        q(0.999),
-                        q(1.0)
-                    );
+            let behind = |event: &Event, sample: usize| {
+                let requests = event.behind.get(sample);
+                requests.map_or(String::new(), |n| {
+                    format!("{:.3}", f64::from(*n) / cell.question.rate * 1e3)
+                })
+            };
+            for (pair, arms) in cell.pairs.iter().enumerate() {
+                for (drop, arm) in [(1, &arms.with), (0, &arms.without)] {
+                    for (slot, event) in arm.events.iter().enumerate() {
+                        let took = event.took * 1e3;
+                        let _ = write!(out, "{label},{pair},{slot},{drop},{took:.3}");
+                        for sample in samples {
+                            let _ = write!(out, ",{}", behind(event, sample));
+                        }
+                        out.push('\n');
+                    }
                 }
             }
         }
         out
     }
 }
+
+/// Lags of the CSV, ms.
+const BEHIND: [f64; 14] = [
+    0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 50.0, 100.0,
+];

@@ -134,8 +134,8 @@ impl Results {
         Ranges {
             title: "The stall of a drop".into(),
             caption: format!(
-                "By how much a drop puts the target behind its load, on the average of all drops and at the worst moment. Intervals hold for all {} \
-                 together with 95 %; \u{201c}effect\u{201d} is an interval above {} ms.",
+                "By how much a typical drop puts the target behind its load at the worst moment. Intervals hold for all {} together with 95 %; \
+                 \u{201c}effect\u{201d} is an interval above {} ms.",
                 self.cells.len(),
                 num(self.plan.smallest)
             ),

@@ -18,6 +18,7 @@ impl Results {
                 "",
                 "verdict",
                 "stall, ms",
+                "its mean, ms",
                 "requests over 10 ms, per drop",
                 "recovered after, ms",
                 "a drop takes, ms",
@@ -31,6 +32,7 @@ impl Results {
                 f.label.to_string(),
                 verdict(e.stall.verdict),
                 shown(e.stall.interval.as_ref()),
+                shown(e.stall.mean.as_ref()),
                 shown(e.delayed.as_ref()),
                 shown(e.recovery.as_ref()),
                 e.took.map_or("–".into(), |s| num(s * 1e3)),
@@ -38,9 +40,10 @@ impl Results {
                 f.cell.pairs.len().to_string(),
             ]);
         }
-        table.note = "Differences between windows with and without drops, with 95 % intervals each; the verdict's are wider, for it is to hold for \
-                      all together. Stall: the requests that are due and not done, beyond what is usual, over the rate, at the worst moment of the \
-                      average drop. Recovered: behind by less than a tenth of that."
+        table.note = "Differences between drops and their matches in windows without, with 95 % intervals each; the verdict's are wider, for it is \
+                      to hold for all together. Stall: the requests that are due and not done, beyond what is usual, over the rate, at the worst \
+                      moment after a typical drop, in which a wild one counts as a few others; its mean: each counts with all of it. Recovered: \
+                      behind by less than a tenth of the stall."
             .into();
         table
     }
@@ -72,8 +75,9 @@ impl Results {
             .map(|p| p.with.latencies.count())
             .sum();
         table.note = format!(
-            "Of all {} requests of windows with drops against those of windows without, from when each was due; so they depend on how often tables are \
-             dropped. –: fewer than ten requests beyond.",
+            "Quantiles of each window, from when each of its requests was due, in the middle of all windows without drops; and what windows with \
+             drops have more, in a typical pair. Where a window holds too few requests for that, of all {} requests of windows with drops against \
+             those without. They depend on how often tables are dropped. –: fewer than ten requests beyond.",
             grouped(requests)
         );
         table
