@@ -27,7 +27,7 @@ fn points(points: &[Point]) -> Vec<Value> {
 }
 
 impl Results {
-    pub(super) fn data(&self, found: &[Found<'_>]) -> Value {
+    pub(super) fn data(&self, found: &[Found<'_>], models: Vec<Value>) -> Value {
         let (pressure, generator) = (&self.extra.pressure, &self.extra.generator);
         let ended = self.extra.ended.map(|e| match e {
             Ended::Narrow => "all intervals are narrow",
@@ -55,6 +55,7 @@ impl Results {
                 "load_seconds": generator.seconds,
                 "late_p99_seconds": generator.late.quantile(0.99),
             },
+            "models": models,
             "cells": found.iter().map(|f| self.cell(f)).collect::<Vec<_>>(),
             "notes": self.notes,
         })

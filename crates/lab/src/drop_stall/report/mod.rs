@@ -2,6 +2,7 @@
 
 mod data;
 mod machine;
+mod models;
 mod tables;
 mod words;
 
@@ -42,6 +43,8 @@ impl Results {
         blocks.push(Block::Ranges(self.stalls(&found)));
         blocks.push(Block::Table(self.effects_table(&found)));
         blocks.push(Block::Table(self.latency_table(&found)));
+        let together = models::together(self, &found);
+        blocks.extend(models::blocks(&together));
         blocks.push(Block::Heading("Around a drop".into()));
         blocks.push(Block::Figure(figure(&found, "at close range", |f| {
             &f.near[..]
@@ -62,7 +65,7 @@ impl Results {
             headline: Vec::new(),
             blocks,
             facts: self.facts(),
-            data: self.data(&found),
+            data: self.data(&found, models::data(&together)),
             csv: self.csv(),
         }
     }
