@@ -6,11 +6,10 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 use parking_lot::Mutex;
 
-use super::comparisons::{
-    as_double, as_number, characters, equal_within, name_cast, name_date, number_of_member,
-    sides_of_nullif,
-};
+use super::beside::{name_cast, name_date, sides_of_nullif};
+use super::comparisons::{characters, equal_within};
 use super::json;
+use super::numbers::{as_double, as_number, number_of_member};
 use super::operators::{arithmetic, branch};
 use super::{Scope, bind, cast, coercion, is_null, is_param, sent};
 use crate::error::{SqlError, SqlResult};

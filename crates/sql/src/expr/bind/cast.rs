@@ -2,7 +2,7 @@
 
 use millpond_syntax::ast::{self, CastCharset, CastType};
 
-use super::comparisons::{as_number, cast_choices};
+use super::numbers::{as_number, cast_choices};
 use super::{Scope, is_param, json, sent};
 use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind};

@@ -5,7 +5,9 @@
 //! | `names` | columns and variables |
 //! | `literal` | literals |
 //! | `operators` | arithmetic, logic, CASE |
-//! | `comparisons` | what sides are converted to; ranges, lists, rows, patterns |
+//! | `comparisons` | of two sides, ranges, lists, rows, patterns |
+//! | `beside` | what the sides of comparisons become beside each other |
+//! | `numbers` | what stands where a number is wanted |
 //! | `call` | functions and aggregates |
 //! | `cast` | CAST, CONVERT, COLLATE |
 //! | `fulltext` | MATCH ... AGAINST |
@@ -14,6 +16,7 @@
 //! | `coercion` | which collation counts |
 //! | `sent` | texts as the client sent them |
 
+mod beside;
 mod call;
 mod cast;
 pub(crate) mod coercion;
@@ -23,19 +26,22 @@ mod fulltext;
 mod json;
 mod literal;
 mod names;
+mod numbers;
 mod operators;
 mod sent;
 
+pub(crate) use beside::{member, name_cast};
 pub(crate) use call::shift;
 pub(crate) use cast::as_own_text;
 use coercion::agree;
 pub(super) use coercion::collation_of;
-pub(crate) use comparisons::{as_number, assigned_bits, compare, member, name_cast};
+pub(crate) use comparisons::compare;
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
 pub use condition::is_condition;
 pub(crate) use literal::{bytes_of_bits, introduced_text, odbc_text, read_in};
 pub(crate) use names::as_read;
 pub use names::{is_of, type_of, unknown_column};
+pub(crate) use numbers::{as_number, assigned_bits};
 pub(crate) use operators::arithmetic;
 use operators::{assignment, binary, case, chain, unary};
 pub(crate) use sent::for_type;
@@ -391,7 +397,7 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
         return e;
     }
     // As a number it may be another than its text.
-    if e.ty.is_string() && (comparisons::is_moment(&e) || comparisons::choices(&e).is_some()) {
+    if e.ty.is_string() && (numbers::is_moment(&e) || numbers::choices(&e).is_some()) {
         return e;
     }
     let (value, told) = constant_value(&e, scope.session());

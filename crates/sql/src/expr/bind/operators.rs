@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use millpond_syntax::ast;
 
-use super::comparisons::{
-    as_double, as_number, compare_rows, compare_with, equal_within, name_date, name_time,
-    number_of_member, regexp,
-};
+use super::beside::{name_date, name_time};
+use super::comparisons::{compare_rows, compare_with, equal_within, regexp};
 use super::json;
+use super::numbers::{as_double, as_number, number_of_member};
 use super::{
     Scope, SubqueryKind, bind, by_value, call, cast, coercion, finish, is_free, is_param, literal,
     predicate, sent,
