@@ -27,7 +27,7 @@ fn shown(text: &str, columns: &[&str]) -> String {
 fn views_are_shown_as_in_mysql() {
     let cases = [
         (
-            "SELECT `jt`.`b` AS `b` FROM `d`.`t` LEFT JOIN JSON_TABLE(`d`.`t`.`doc`, '$.A[*]' COLUMNS (n FOR ORDINALITY, b VARCHAR(10) CHARACTER SET latin1 COLLATE latin1_bin PATH '$.B' DEFAULT '\"X\"' ON EMPTY ERROR ON ERROR, e ENUM('It','''S') EXISTS PATH '$', NESTED '$.C' COLUMNS (c JSON PATH '$' NULL ON ERROR NULL ON EMPTY))) AS jt ON TRUE",
+            "SELECT `jt`.`b` AS `b` FROM `d`.`t` LEFT JOIN JSON_TABLE(`d`.`t`.`doc`, '$.A[*]' COLUMNS (n FOR ORDINALITY, b VARCHAR(10) CHARACTER SET latin1 COLLATE latin1_bin PATH '$.B' DEFAULT '\"X\"' ON EMPTY ERROR ON ERROR, e ENUM('It','''S') EXISTS PATH '$', NESTED PATH '$.C' COLUMNS (c JSON PATH '$' NULL ON ERROR NULL ON EMPTY))) AS jt ON TRUE",
             "select `jt`.`b` AS `b` from (`d`.`t` left join json_table(`d`.`t`.`doc`, '$.A[*]' columns (`n` for ordinality, `b` varchar(10) character set latin1 collate latin1_bin path '$.B' default '\"X\"' on empty error on error, `e` enum('It','''S') exists path '$', nested path '$.C' columns (`c` json path '$' null on empty null on error))) `jt` on(true))",
         ),
         (

@@ -1,6 +1,7 @@
 //! The FROM clause: tables, derived tables, WITH, joins with their ON and USING.
 
 use super::scope::{Binder, Target};
+use super::table_clauses::{index_hints_of, lock_of, select_partitions};
 use crate::env::is_system_schema;
 use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
@@ -14,9 +15,8 @@ use crate::parse::ast::{self, JoinKind, JoinOn, TableRef};
 use crate::row;
 use crate::statistics;
 use crate::switches::Flag;
+use crate::types::SqlType;
 use crate::types::derive::string_collation;
-use crate::types::{Schema, SqlType};
-use millpond_store::{LockMode, WaitPolicy};
 use std::sync::Arc;
 
 /// Most tables of a block.
@@ -113,8 +113,7 @@ impl Binder<'_, '_> {
             TableRef::Join(joins) => {
                 let mut left = self.table_ref(&joins.first, locks, before)?;
                 for j in &joins.rest {
-                    let seen: Vec<_> = before.iter().chain(&left.visible).copied().collect();
-                    let right = self.table_ref(&j.right, locks, &seen)?;
+                    let right = self.right_side(&left, j, locks, before)?;
                     left = self.join(left, right, j)?;
                 }
                 Ok(left)
@@ -122,6 +121,25 @@ impl Binder<'_, '_> {
             TableRef::Parens(list) => self.several_in_parens(list, locks, before),
             TableRef::Odbc(inner) => self.table_ref(inner, locks, before),
         }
+    }
+
+    /// The right side of a join. That of a RIGHT JOIN, which is the left one of a LEFT JOIN, sees nothing of the left side.
+    fn right_side(
+        &mut self,
+        left: &Part,
+        join: &ast::Join,
+        locks: &ast::Items<ast::Lock>,
+        before: &[(usize, usize)],
+    ) -> SqlResult<Part> {
+        if Side::of(join.kind) != Side::Right {
+            let seen: Vec<_> = before.iter().chain(&left.visible).copied().collect();
+            return self.table_ref(&join.right, locks, &seen);
+        }
+        let hidden = self.frame().hidden.len();
+        self.frame().hidden.extend(&left.tables);
+        let right = self.table_ref(&join.right, locks, before);
+        self.frame().hidden.truncate(hidden);
+        right
     }
 
     /// `(a, b)`: a cross join.
@@ -155,9 +173,6 @@ impl Binder<'_, '_> {
     fn join(&mut self, left: Part, right: Part, join: &ast::Join) -> SqlResult<Part> {
         let (kind, constraint) = (join.kind, join.on.as_ref());
         let side = Side::of(kind);
-        if side == Side::Right {
-            self.refuse_reading(&left, &right)?;
-        }
         let mut on = Vec::new();
         let tables: Vec<usize> = left.tables.iter().chain(&right.tables).copied().collect();
         let mut visible: Vec<(usize, usize)> = Vec::new();
@@ -318,7 +333,9 @@ impl Binder<'_, '_> {
             Some(before) => {
                 let f = self.frame();
                 f.visible = before.to_vec();
-                f.reachable = (0..f.tables.len()).collect();
+                let hidden = &f.hidden;
+                let open = (0..f.tables.len()).filter(|at| !hidden.contains(at));
+                f.reachable = open.collect();
                 None
             }
         };
@@ -360,24 +377,6 @@ impl Binder<'_, '_> {
             derived: self.arena.derived.len() - 1,
             columns,
         }
-    }
-
-    /// Error 3668 if a lateral table on the right of a RIGHT JOIN reads a table on its left.
-    fn refuse_reading(&self, left: &Part, right: &Part) -> SqlResult<()> {
-        let f = self.frames.last().expect("a block is being bound");
-        for t in right.tables.iter().map(|&at| &f.tables[at]) {
-            let Some(query) = t.lateral() else { continue };
-            let read = self.arena.outer(query);
-            let reads = |at: &usize| read.iter().any(|c| c.table == f.tables[*at].id);
-            if left.tables.iter().any(reads) {
-                let m = format!(
-                    "INNER or LEFT JOIN must be used for LATERAL references made by '{}'",
-                    t.name
-                );
-                return Err(SqlError::new(3668, m));
-            }
-        }
-        Ok(())
     }
 
     fn register(&mut self, table: Table) -> SqlResult<Part> {
@@ -668,43 +667,6 @@ pub fn no_such_table(database: &str, name: &str) -> SqlError {
     SqlError::new(1146, format!("Table '{database}.{name}' doesn't exist"))
 }
 
-/// The positions that a PARTITION clause names: errors 1735 and 1747.
-pub fn partitions_of(
-    schema: &Schema,
-    names: &ast::Items<ast::Ident>,
-    table: &str,
-) -> SqlResult<Option<Arc<[usize]>>> {
-    if names.is_empty() {
-        return Ok(None);
-    }
-    let Some(p) = &schema.partitioning else {
-        return Err(not_partitioned());
-    };
-    let names = names_of(names);
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    Ok(Some(p.selected(&names, table)?.into()))
-}
-
-/// Notes a PARTITION clause at a table.
-pub fn select_partitions(
-    kind: &mut TableKind,
-    names: &ast::Items<ast::Ident>,
-    table: &str,
-) -> SqlResult<()> {
-    match kind {
-        TableKind::Stored {
-            schema, partitions, ..
-        } => *partitions = partitions_of(schema, names, table)?,
-        _ if !names.is_empty() => return Err(not_partitioned()),
-        _ => {}
-    }
-    Ok(())
-}
-
-fn not_partitioned() -> SqlError {
-    SqlError::new(1747, "PARTITION () clause on non partitioned table")
-}
-
 /// `a = b`, for USING.
 fn equal(a: Expr, b: Expr) -> Expr {
     let collation = string_collation(&a.ty, &b.ty);
@@ -714,116 +676,4 @@ fn equal(a: Expr, b: Expr) -> Expr {
         ty: SqlType::boolean(),
         nullable,
     }
-}
-
-/// Error 3568 if FOR UPDATE OF and the like name what is not there, 3569 if two of them are about one table.
-pub fn check_locks(locks: &ast::Items<ast::Lock>, tables: &[Table]) -> SqlResult<()> {
-    for lock in locks {
-        for of in &lock.tables {
-            let name = of.name.as_str();
-            if !tables.iter().any(|t| t.name == name) {
-                return Err(SqlError::new(
-                    3568,
-                    format!("Unresolved table name `{name}` in locking clause."),
-                ));
-            }
-        }
-    }
-    let several = |t: &&Table| {
-        locks
-            .iter()
-            .filter(|l| is_about(l, &t.name))
-            .nth(1)
-            .is_some()
-    };
-    if let Some(table) = tables.iter().find(several) {
-        return Err(SqlError::new(
-            3569,
-            format!(
-                "Table `{}` appears in multiple locking clauses.",
-                table.name
-            ),
-        ));
-    }
-    Ok(())
-}
-
-/// Whether a locking clause is about a table.
-fn is_about(lock: &ast::Lock, table: &str) -> bool {
-    lock.tables.is_empty() || lock.tables.iter().any(|of| of.name.as_str() == table)
-}
-
-/// How FOR UPDATE and FOR SHARE lock a table.
-fn lock_of(locks: &ast::Items<ast::Lock>, name: &str) -> Option<(LockMode, WaitPolicy)> {
-    let lock = locks.iter().find(|l| is_about(l, name))?;
-    let mode = match lock.strength {
-        ast::LockStrength::Share => LockMode::Shared,
-        ast::LockStrength::Update => LockMode::Exclusive,
-    };
-    let wait = match lock.wait {
-        ast::LockWait::Wait => WaitPolicy::Wait,
-        ast::LockWait::Nowait => WaitPolicy::NoWait,
-        ast::LockWait::SkipLocked => WaitPolicy::SkipLocked,
-    };
-    Some((mode, wait))
-}
-
-/// What is planned without any hint: invisible indexes are ignored unless they are `seen`, and FULLTEXT ones, which answer MATCH alone.
-pub(super) fn hints_of(schema: &Schema, seen: bool) -> Hints {
-    let invisible = |i: &usize| {
-        let index = &schema.indexes[*i];
-        !seen && !index.visible || index.fulltext.is_some()
-    };
-    Hints {
-        ignore: (0..schema.indexes.len()).filter(invisible).collect(),
-        ..Hints::default()
-    }
-}
-
-/// The index of a name, or of the only name that begins so. Invisible ones are not there unless they are `seen`.
-fn index_named(name: &str, schema: &Schema, seen: bool) -> Option<usize> {
-    let indexes = || {
-        let all = schema.indexes.iter().enumerate();
-        all.filter(|(_, i)| (seen || i.visible) && !i.is_hidden())
-    };
-    if let Some((at, _)) = indexes().find(|(_, i)| i.name.eq_ignore_ascii_case(name)) {
-        return Some(at);
-    }
-    let begins = |i: &crate::types::Index| {
-        let start = i.name.get(..name.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(name))
-    };
-    let mut beginning = indexes().filter(|(_, i)| begins(i));
-    match (beginning.next(), beginning.next()) {
-        (Some((at, _)), None) => Some(at),
-        _ => None,
-    }
-}
-
-/// Index hints, with the invisible indexes among the ignored ones unless they are `seen`.
-fn index_hints_of(
-    list: &ast::Items<ast::IndexHint>,
-    schema: &Schema,
-    table: &str,
-    seen: bool,
-) -> SqlResult<Hints> {
-    let mut h = hints_of(schema, seen);
-    for hint in list {
-        let mut found = Vec::new();
-        for n in &hint.indexes {
-            let n = n.as_str();
-            let at = index_named(n, schema, seen).ok_or_else(|| {
-                SqlError::new(1176, format!("Key '{n}' doesn't exist in table '{table}'"))
-            })?;
-            found.push(at);
-        }
-        match hint.kind {
-            ast::IndexHintKind::Use | ast::IndexHintKind::Force => {
-                h.force |= hint.kind == ast::IndexHintKind::Force;
-                h.only.get_or_insert_default().extend(found);
-            }
-            ast::IndexHintKind::Ignore => h.ignore.extend(found),
-        }
-    }
-    Ok(h)
 }

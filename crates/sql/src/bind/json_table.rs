@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::scope::Binder;
+use super::scope::{Binder, TABLE_FUNCTION};
 use crate::env::SessionEnv;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::json_path;
@@ -31,7 +31,7 @@ impl Binder<'_, '_> {
     /// Binds a JSON_TABLE; the tables that its document sees are those of the innermost block.
     pub(super) fn json_rows(&mut self, t: &ast::JsonTable) -> SqlResult<(Query, Columns)> {
         self.open_frame();
-        let document = self.bind(&t.document, "a table function argument")?;
+        let document = self.bind(&t.document, TABLE_FUNCTION)?;
         let input = Query::of(Block {
             select: vec![document],
             ..Block::default()

@@ -1,7 +1,7 @@
 //! LOAD DATA: which columns and variables a file's fields go to, and what SET makes of them.
 
-use super::from;
 use super::scope::Binder;
+use super::table_clauses;
 use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
@@ -41,7 +41,7 @@ impl<'p> Binder<'p, '_> {
             return Err(SqlError::unsupported("LOAD DATA into a view"));
         }
         let schema = self.tables[table].schema.clone();
-        let partitions = from::partitions_of(&schema, &load.partitions, &name)?;
+        let partitions = table_clauses::partitions_of(&schema, &load.partitions, &name)?;
         let format = Format::of(&load.format, self.cx.env)?;
         let targets = self.load_targets(load, &schema, &format)?;
         check_ends(&format, &targets, &schema)?;

@@ -9,6 +9,7 @@
 //! | `scope` | names: the stack of blocks, columns, aggregates, subqueries |
 //! | `json_table` | JSON_TABLE: its document and its columns |
 //! | `from` | FROM: tables, derived tables, joins as written |
+//! | `table_clauses` | what FROM says of a table behind its name |
 //! | `query` | whole queries: WITH, UNION, INTERSECT, EXCEPT, VALUES |
 //! | `select` | SELECT's clauses, bound in MySQL's order |
 //! | `heading` | headings of items without an alias |
@@ -46,6 +47,7 @@ mod rollup;
 mod scope;
 mod select;
 mod several;
+mod table_clauses;
 mod updatable;
 pub(crate) mod view;
 mod window;

@@ -45,6 +45,8 @@ pub enum Aliases {
 
 /// What else the column of an integer key is called.
 pub(super) const ROW_ID: &str = "_rowid";
+/// What messages call the place of what JSON_TABLE reads.
+pub(super) const TABLE_FUNCTION: &str = "a table function argument";
 
 /// A block being bound.
 pub struct Frame {
@@ -58,6 +60,8 @@ pub struct Frame {
     pub visible: Vec<(usize, usize)>,
     /// Positions of the tables a qualified name finds.
     pub reachable: Vec<usize>,
+    /// Positions of tables that what is being bound in FROM does not see.
+    pub hidden: Vec<usize>,
     /// Aggregates so far.
     pub aggregates: Vec<AggregateSpec>,
     /// Whether an aggregate may stand here.
@@ -89,6 +93,7 @@ impl Frame {
             nullable: Vec::new(),
             visible: Vec::new(),
             reachable: Vec::new(),
+            hidden: Vec::new(),
             aggregates: Vec::new(),
             allow_aggregates: false,
             in_aggregates: 0,
@@ -155,15 +160,10 @@ impl Frame {
                 }
             }
         }
-        if found.is_none() && name.eq_ignore_ascii_case(ROW_ID) {
-            for s in self.qualified(qualifier) {
-                if let Some(c) = self.tables[s].row_id() {
-                    match found {
-                        Some(_) => return Err(ambiguous(qualifier, name, clause)),
-                        None => found = Some((s, c)),
-                    }
-                }
-            }
+        // Beside other tables none has one.
+        if found.is_none() && self.tables.len() == 1 && name.eq_ignore_ascii_case(ROW_ID) {
+            let own = self.qualified(qualifier).next();
+            found = own.and_then(|s| Some((s, self.tables[s].row_id()?)));
         }
         Ok(found.map(|(s, c)| self.column_expr(s, c)))
     }
@@ -220,6 +220,18 @@ impl Binder<'_, '_> {
     }
 }
 
+impl Binder<'_, '_> {
+    /// Whether a name is looked for in no table: nothing is around the block at hand, and it has none.
+    fn sees_no_table(&self, clause: &str) -> bool {
+        let own = match clause {
+            // The argument of a function is a block within that of the tables before it.
+            TABLE_FUNCTION => 2,
+            _ => 1,
+        };
+        self.frames.len() <= own && self.frames.iter().all(|f| f.reachable.is_empty())
+    }
+}
+
 impl Frame {
     /// Whether an expression of this block has aggregates of it.
     fn aggregates_in(&self, e: &Expr) -> bool {
@@ -227,6 +239,12 @@ impl Frame {
         e.columns(&mut |s, _| any |= s == self.group);
         any
     }
+}
+
+/// Error 1109 for the table of a name where there are no tables at all.
+fn unknown_table(qualifier: &[&str], clause: &str) -> SqlError {
+    let table = qualifier.join(".");
+    SqlError::new(1109, format!("Unknown table '{table}' in {clause}"))
 }
 
 fn ambiguous(qualifier: &[&str], name: &str, clause: &str) -> SqlError {
@@ -455,7 +473,10 @@ impl Scope for Binder<'_, '_> {
             }
         }
         self.hide_unknown(qualifier, name)?;
-        Err(unknown_column(qualifier, name, clause))
+        Err(match self.sees_no_table(clause) {
+            true if !qualifier.is_empty() => unknown_table(qualifier, clause),
+            _ => unknown_column(qualifier, name, clause),
+        })
     }
     fn at(&mut self, span: Span) {
         self.at = self.names.is_some().then_some(span);

@@ -1,10 +1,10 @@
 //! SELECT: binding its clauses in MySQL's order.
 
 use super::duplicates::OnDuplicate;
-use super::from;
 use super::group;
 use super::heads::{Head, column_flags};
 use super::scope::{Aliases, Binder, ROW_ID};
+use super::table_clauses;
 use super::window::Windows;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::coercion::hold_of;
@@ -15,6 +15,9 @@ use crate::parse::ast;
 use crate::result::{ColumnMeta, FLAG_ENUM, FLAG_SET};
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
+
+/// Digits of a whole number in the text of a statement that MySQL keeps in an INT.
+const SHORT_DIGITS: u32 = 8;
 
 /// Error code: a column that there is not.
 const UNKNOWN_COLUMN: u16 = 1054;
@@ -50,7 +53,7 @@ impl<'p> Binder<'p, '_> {
         }
         let duplicates = self.duplicates.take();
         let mut from = self.bind_from(&s.from, locks)?;
-        from::check_locks(locks, &self.frame().tables)?;
+        table_clauses::check_locks(locks, &self.frame().tables)?;
         if s.options.straight_join
             && let Some(Tree::Inner { straight, .. }) = &mut from
         {
@@ -421,7 +424,13 @@ impl<'p> Binder<'p, '_> {
             _ => false,
         };
         let bytes = SqlType::varchar(u32::from(u16::MAX), Collation::Binary);
-        let ty = if unset { &bytes } else { &e.ty };
+        let long = SqlType::bigint();
+        let ty = match &e.kind {
+            _ if unset => &bytes,
+            // A number as long is no INT where it is kept.
+            ExprKind::Literal(Value::Int(_)) if e.ty.length > SHORT_DIGITS => &long,
+            _ => &e.ty,
+        };
         Head {
             meta: ColumnMeta::computed(name, ty, e.nullable),
             nullable: e.nullable,

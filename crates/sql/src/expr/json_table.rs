@@ -8,8 +8,11 @@ use std::ops::Range;
 
 use crate::error::{SqlError, SqlResult};
 use crate::types::{BaseType, Category, SqlType};
-use crate::value::json::{Json, Path, Ref, View, array_of};
+use crate::value::json::{Json, Path, Ref, View, array_of, parse, refused_argument};
 use crate::value::{ConversionEnv, StoreContext, Target, Value, assign};
+
+/// Error code: a value that a column has no room for.
+const OUT_OF_RANGE: u16 = 3669;
 
 /// A path with its columns: the whole of COLUMNS, or of a NESTED PATH.
 #[derive(Clone, Debug)]
@@ -179,27 +182,27 @@ impl JsonColumn {
         }
     }
 
-    /// A DEFAULT in the column's type, given as the text of a document. Error 1067.
+    /// A DEFAULT in the column's type, given as the text of a document. Errors 3141, 3669 and 1067.
     pub fn default(&self, text: &str, session: &ConversionEnv) -> SqlResult<Value<'static>> {
-        let document = crate::value::json::parse(text.as_bytes());
-        let value = document
-            .ok()
-            .and_then(|j| Some(self.convert(j.root(), &quiet(session)).ok()?.into_owned()));
-        value.ok_or_else(|| {
-            SqlError::new(1067, format!("Invalid default value for '{}'", self.name))
+        let document = parse(text.as_bytes()).map_err(|e| refused_argument(e, 1, "JSON_TABLE"))?;
+        let value = self.convert(document.root(), &quiet(session));
+        value.map(Value::into_owned).map_err(|e| match e.code {
+            OUT_OF_RANGE => e,
+            _ => SqlError::new(1067, format!("Invalid default value for '{}'", self.name)),
         })
     }
 
     /// A value within a document as the column has it: an error if it can't.
     fn convert<'a>(&self, v: Ref<'a>, env: &ConversionEnv) -> SqlResult<Value<'a>> {
-        if self.ty.is_json() {
-            return Ok(Value::Json(v.json()));
-        }
         let value = match (v.view(), self.ty.family().category()) {
             (View::Null, _) => return Ok(Value::Null),
+            _ if self.ty.is_json() => return Ok(Value::Json(v.json())),
             (View::Array(_) | View::Object(_), _) => return Err(self.no_scalar()),
             (View::String(s), Category::Integer) if self.ty.base != BaseType::Year => {
                 whole(s).ok_or_else(|| self.no_number())?
+            }
+            (View::String(""), Category::Fraction) if self.ty.base != BaseType::Decimal => {
+                Value::Double(0.0)
             }
             (View::String(s), _) => Value::Bytes(s.as_bytes().into()),
             (View::Date(d), Category::Temporal) => Value::Date(d),
@@ -229,10 +232,10 @@ impl JsonColumn {
             row: 1,
         };
         assign(value, column, &cx).map_err(|e| match e.code {
-            1264 => {
+            1264 | 1292 | 1406 => {
                 let name = &self.name;
                 let m = format!("Value is out of range for JSON_TABLE's column '{name}'");
-                SqlError::new(3669, m)
+                SqlError::new(OUT_OF_RANGE, m)
             }
             1265 | 1366 if self.ty.is_numeric() => self.no_number(),
             _ => e,

@@ -349,7 +349,7 @@ impl Parser<'_> {
 
     pub(super) fn json_column(&mut self) -> Result<JsonColumn> {
         if self.eat(K::NESTED) {
-            self.eat(K::PATH);
+            self.expect(K::PATH)?;
             let path = self.path()?;
             return Ok(JsonColumn::Nested(path, self.json_columns()?));
         }

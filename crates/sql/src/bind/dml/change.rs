@@ -1,9 +1,9 @@
 //! UPDATE and DELETE: which rows, and what becomes of them.
 
 use super::{Given, changes, values_of};
-use crate::bind::from;
 use crate::bind::scope::Binder;
 use crate::bind::select::is_descending;
+use crate::bind::table_clauses;
 use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::logical::{Block, Delete, Limit, OrderKey, Root, Several, Tree, Update};
@@ -56,7 +56,7 @@ impl Binder<'_, '_> {
             }
             _ => self.need_target(target.id, (&database, &table_name), 0, privileges::UPDATE),
         }
-        from::select_partitions(&mut target.kind, partitions, &table_name)?;
+        table_clauses::select_partitions(&mut target.kind, partitions, &table_name)?;
         self.open_frame_over(target);
         Ok(table)
     }

@@ -2,8 +2,8 @@
 
 use super::{Given, for_column, lock_sources, reads, select_strings, values_of};
 use crate::bind::duplicates::{OnDuplicate, Updating};
-use crate::bind::from;
 use crate::bind::scope::{Binder, Frame};
+use crate::bind::table_clauses;
 use crate::env::privileges;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::bind::unknown_column;
@@ -104,7 +104,7 @@ impl<'p> Binder<'p, '_> {
     ) -> SqlResult<Insert> {
         let table_name = named_table.name.clone();
         let schema = self.tables[table].schema.clone();
-        let mut partitions = from::partitions_of(&schema, &i.partitions, &table_name)?;
+        let mut partitions = table_clauses::partitions_of(&schema, &i.partitions, &table_name)?;
         if let TableKind::Stored {
             partitions: own, ..
         } = &target.kind

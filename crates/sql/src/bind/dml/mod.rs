@@ -14,6 +14,7 @@ pub(super) use change::{Change, Rows};
 
 use super::from;
 use super::scope::{Binder, Target};
+use super::table_clauses;
 use crate::computed::generated_given;
 use crate::env::is_system_schema;
 use crate::env::privileges::{self, Privileges};
@@ -100,7 +101,7 @@ impl<'p> Binder<'p, '_> {
                 lock: Some((LockMode::Exclusive, WaitPolicy::Wait)),
                 partitions: None,
             },
-            hints: from::hints_of(&self.tables[at].schema, self.sees_invisible_indexes()),
+            hints: table_clauses::hints_of(&self.tables[at].schema, self.sees_invisible_indexes()),
         }
     }
 
