@@ -115,7 +115,7 @@ pub enum Prepared {
     New(Box<New>),
 }
 
-/// Digits that any INT may have.
+/// Digits of what is computed that is kept in an INT, as in MySQL: a sign may come before those of a signed one.
 const INT_DIGITS: u32 = 10;
 
 /// What is deprecated of a type that a table takes from another; of a type that is said the text itself is warned of.
@@ -137,10 +137,13 @@ fn warn_of_type(ty: &SqlType, env: &SessionEnv) {
 /// The column that holds a query's. That of a table's column has its default and comment; what is computed and never NULL has its type's
 /// zero for a default.
 fn selected_column(meta: &ColumnMeta, of: Option<&Column>) -> SqlResult<Column> {
-    // As in MySQL, what has few digits (a constant, a truth value) is an INT.
+    // As in MySQL, what has few digits (a constant, a truth value, a sum of such) is an INT.
     let mut ty = meta.ty.clone();
-    if ty.base == BaseType::BigInt && !ty.unsigned && ty.length < INT_DIGITS {
-        ty = SqlType::new(BaseType::Int);
+    if ty.base == BaseType::BigInt && ty.length <= INT_DIGITS + u32::from(ty.unsigned) {
+        ty = SqlType {
+            unsigned: ty.unsigned,
+            ..SqlType::new(BaseType::Int)
+        };
     }
     if ty.base == BaseType::Null {
         ty = SqlType::varchar(0, Collation::Binary);

@@ -10,6 +10,7 @@
 
 use crate::expr::{Expr, ExprKind};
 use crate::logical::{Block, Table, TableId, TableKind, Tree};
+use crate::types::{BaseType, SqlType};
 
 /// A generated column of a table of the block.
 struct Indexed {
@@ -146,6 +147,17 @@ fn may_be_missing(t: &Tree, missing: &mut Vec<TableId>) {
     }
 }
 
+/// The type in which an expression is kept: an integer's digits are not.
+fn kept(ty: &SqlType) -> SqlType {
+    match ty.base {
+        BaseType::BigInt => SqlType {
+            length: SqlType::bigint().length,
+            ..ty.clone()
+        },
+        _ => ty.clone(),
+    }
+}
+
 /// The generated columns of a table that stand in its indexes, and are of the very type of their expressions.
 fn indexed_of(t: &Table) -> Vec<Indexed> {
     let TableKind::Stored { schema, .. } = &t.kind else {
@@ -165,7 +177,7 @@ fn indexed_of(t: &Table) -> Vec<Indexed> {
     let of = |(c, e): (usize, &Expr)| {
         let column = &schema.columns[c];
         let constant = matches!(e.kind, ExprKind::Column { .. } | ExprKind::Literal(_));
-        if !in_index(c) || column.ty != e.ty || constant {
+        if !in_index(c) || column.ty != kept(&e.ty) || constant {
             return None;
         }
         let name = |n: &str| format!("{}.{}.{n}", t.database, t.name);

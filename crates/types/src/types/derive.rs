@@ -99,24 +99,31 @@ pub fn arithmetic(op: ArithmeticOp, a: &SqlType, b: &SqlType, increment: u8) -> 
     } else {
         unsigned_int
     };
-    let integer = |unsigned| SqlType {
+    let (ia, ib) = (a.integer_digits(), b.integer_digits());
+    let integer = |unsigned, digits: u32| SqlType {
         unsigned,
-        length: 20,
+        length: digits.min(20),
         ..SqlType::bigint()
     };
     if op == O::IntDiv {
-        return integer(a.unsigned || b.unsigned);
+        // By what is less than one there may be more.
+        let digits = match (class(a), class(b)) {
+            (Class::Double, _) | (_, Class::Decimal | Class::Double) => 20,
+            _ => ia,
+        };
+        return integer(a.unsigned || b.unsigned, digits);
     }
     let class = class(a).max(class(b));
     if class == Class::Double {
         let more = if op == O::Div { DIV_INCREMENT } else { 0 };
         return double(fixed(a).max(fixed(b)).saturating_add(more));
     }
-    let (ia, ib) = (a.integer_digits(), b.integer_digits());
     let (sa, sb) = (scale(a), scale(b));
     match op {
         O::Div => decimal(ia + sb, sa + increment as u32, a.unsigned && b.unsigned),
-        _ if class == Class::Integer => integer(unsigned),
+        O::Mul if class == Class::Integer => integer(unsigned, ia + ib),
+        O::Mod if class == Class::Integer => integer(unsigned, ia.max(ib)),
+        _ if class == Class::Integer => integer(unsigned, ia.max(ib) + 1),
         O::Add | O::Sub => decimal(ia.max(ib) + 1, sa.max(sb), false),
         O::Mul => decimal(ia + ib, sa + sb, false),
         _ => decimal(ia.min(ib.max(1)).max(1), sa.max(sb), a.unsigned),

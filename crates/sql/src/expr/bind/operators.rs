@@ -250,7 +250,7 @@ pub(super) fn unary(op: ast::UnaryOp, e: &ast::Expr, scope: &mut dyn Scope) -> S
             let ty = match e.ty.base {
                 BaseType::Decimal | BaseType::Double => e.ty.clone(),
                 _ if e.ty.is_integer() && e.ty.base != BaseType::Bit => SqlType {
-                    length: (e.ty.length + 1).min(20),
+                    length: e.ty.integer_digits(),
                     ..SqlType::bigint()
                 },
                 _ if e.ty.is_integer() => SqlType::bigint(),

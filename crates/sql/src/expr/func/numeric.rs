@@ -1,6 +1,6 @@
 //! Numbers.
 
-use super::typing::{double, int};
+use super::typing::{bigint, double};
 use super::{Call, Computed, Exit, Function, Null, Typing, row};
 use crate::expr::operators::{bits_of, out_of_range};
 use crate::types::{BaseType, SqlType};
@@ -13,8 +13,8 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("FLOOR", 1..=1, to_whole, |c| whole(c, false)).takes_numbers(),
     row("ROUND", 1..=2, |t| rounded(t, true), |c| round(c, true)).takes_numbers(),
     row("TRUNCATE", 2..=2, |t| rounded(t, false), |c| round(c, false)).takes_numbers(),
-    row("SIGN", 1..=1, int::<2>, sign).takes_numbers(),
-    row("BIT_COUNT", 1..=1, int::<10>, bit_count).takes_numbers(),
+    row("SIGN", 1..=1, bigint, sign).takes_numbers(),
+    row("BIT_COUNT", 1..=1, bigint, bit_count).takes_numbers(),
     row("POW", 2..=2, double, |c| finite(c.double(0)?.powf(c.double(1)?), c)).aka(&["POWER"]).takes_numbers(),
     row("SQRT", 1..=1, double, sqrt).null(Null::Maybe).takes_numbers(),
     row("EXP", 1..=1, double, |c| finite(c.double(0)?.exp(), c)).takes_numbers(),
