@@ -133,7 +133,7 @@ impl Session {
             return self.handler_read(session, params, more, sink);
         }
         match self.answer(statement, params)? {
-            Answer::Done(done) => self.finish(done.affected, &done.info, more, sink),
+            Answer::Done(done) => self.finish_done(done, more, sink),
             Answer::Rows(columns, rows) => self.send_rows(&columns, &rows, more, sink),
             Answer::Shown(table) if compiled.row.keeps_diagnostics => {
                 self.show(&table, params, more, &mut Unwarned(sink))
@@ -329,6 +329,7 @@ impl Session {
                 return Ok(Answer::Done(Done {
                     affected: 0,
                     info: "Statement prepared".into(),
+                    ..Done::default()
                 }));
             }
             S::Deallocate(name) => {

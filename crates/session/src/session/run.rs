@@ -456,12 +456,27 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
-        self.env.row_count.set(affected as i64);
-        let done = Completion {
+        let done = Done {
             affected,
-            last_insert_id: 0,
-            warnings: self.warning_count(),
             info: info.to_string(),
+            ..Done::default()
+        };
+        self.finish_done(done, more, sink)
+    }
+
+    /// The same, told in full.
+    pub(super) fn finish_done(
+        &mut self,
+        done: Done,
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
+        self.env.row_count.set(done.affected as i64);
+        let done = Completion {
+            affected: done.affected,
+            last_insert_id: done.last_insert_id,
+            warnings: self.warning_count(),
+            info: done.info,
             status: self.status_flags(),
             more,
             tracked: self.tracked(false),
@@ -665,11 +680,17 @@ impl Session {
             })?;
         }
         work.finish()?;
-        let rows = work.rows();
+        let (affected, (generated, given)) = (work.affected(), work.numbers_given());
         ddl.place_filled(work, &new)?;
+        if let Some(id) = generated {
+            self.env.last_insert_id.set(id);
+            self.env.generated.set(id);
+            self.facts.vars.last_insert_id.store(id, Ordering::Relaxed);
+        }
         Ok(Done {
-            affected: rows,
-            info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
+            affected,
+            info: format!("Records: {affected}  Duplicates: 0  Warnings: 0"),
+            last_insert_id: generated.unwrap_or(given),
         })
     }
 

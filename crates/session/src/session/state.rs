@@ -315,7 +315,9 @@ impl Session {
 
     /// COM_INIT_DB, USE.
     pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
-        millpond_sql::parse::refuse_empty(name, None)?;
+        if name.is_empty() {
+            return Err(SqlError::new(1046, "No database selected"));
+        }
         self.count(Counter::ChangeDb);
         let access = self.access();
         if !access.uses_database(name) {

@@ -49,7 +49,7 @@ impl Binder<'_, '_> {
         let ctes = self.ctes.len();
         for c in &with.queries {
             let name = c.name.as_str();
-            let same = |other: &Cte| other.name.eq_ignore_ascii_case(name);
+            let same = |other: &Cte| other.name == name;
             if self.ctes[ctes..].iter().any(same) {
                 let m = format!("Not unique table/alias: '{name}'");
                 return Err(SqlError::new(1066, m));

@@ -105,6 +105,8 @@ pub struct Done {
     pub affected: u64,
     /// Info text.
     pub info: String,
+    /// What the client is told of AUTO_INCREMENT; 0: nothing.
+    pub last_insert_id: u64,
 }
 
 impl Done {
@@ -113,6 +115,7 @@ impl Done {
         Done {
             affected: rows,
             info: format!("Records: {rows}  Duplicates: 0  Warnings: 0"),
+            ..Done::default()
         }
     }
 }

@@ -70,11 +70,6 @@ fn stored(p: &Partitioning, list: &[usize]) -> impl Iterator<Item = String> {
     leaves(p, list).into_iter().map(|at| p.stored_name(at))
 }
 
-/// 1567.
-fn wrong_name() -> SqlError {
-    SqlError::new(1567, "Incorrect partition name")
-}
-
 /// A table whose partitions are changed, locked exclusively.
 struct Target<'t> {
     database: &'t str,
@@ -250,21 +245,15 @@ impl<'a> Ddl<'a> {
         p: &Partitioning,
         names: Option<&[Ident]>,
     ) -> SqlResult<Done> {
-        let list = match names {
-            None => (0..p.parts.len()).collect(),
+        let leaves = match names {
+            None => (0..p.leaves()).collect(),
             Some(names) => {
                 let names: Vec<&str> = names.iter().map(Ident::as_str).collect();
-                p.selected(&names, t.table)?;
-                let whole = names.iter().map(|n| p.position(n).ok_or_else(wrong_name));
-                let mut list = whole.collect::<SqlResult<Vec<usize>>>()?;
-                list.sort_unstable();
-                if list.windows(2).any(|w| w[0] == w[1]) {
-                    return Err(wrong_name());
-                }
-                list
+                p.selected(&names, t.table)?
             }
         };
-        let changes: Vec<_> = stored(p, &list).map(PartitionChange::Truncate).collect();
+        let names = leaves.into_iter().map(|at| p.stored_name(at));
+        let changes: Vec<_> = names.map(PartitionChange::Truncate).collect();
         self.apply(t, &t.schema, &changes)?;
         Ok(Done::default())
     }
@@ -359,7 +348,8 @@ impl<'a> Ddl<'a> {
                 None => partition::define_more(p, defs, &t.schema, self.env)?,
             };
             let parts = p.parts.iter().cloned().chain(added).collect();
-            return self.write_all(t, with_parts(&t.schema, p, parts)?);
+            self.write_all(t, with_parts(&t.schema, p, parts)?)?;
+            return Ok(Done::records(0));
         }
         if count.is_some() {
             return Err(SqlError::new(
@@ -422,7 +412,8 @@ impl<'a> Ddl<'a> {
             ));
         }
         let parts = p.parts[..left].to_vec();
-        self.write_all(t, with_parts(&t.schema, p, parts)?)
+        self.write_all(t, with_parts(&t.schema, p, parts)?)?;
+        Ok(Done::records(0))
     }
 
     fn reorganize(
@@ -481,12 +472,11 @@ impl<'a> Ddl<'a> {
             }
         }
         let schema = with_parts(&t.schema, p, parts)?;
-        let rows = self.move_rows(t, p, &list, new, schema)?;
-        Ok(Done::records(rows))
+        self.move_rows(t, p, &list, new, schema)?;
+        Ok(Done::records(0))
     }
 
-    /// Writes the rows of some partitions into new ones, which take their place; `schema`: the table's then. Returns how many
-    /// rows there were.
+    /// Writes the rows of some partitions into new ones, which take their place; `schema`: the table's then.
     fn move_rows(
         &self,
         t: &Target<'_>,
@@ -494,7 +484,7 @@ impl<'a> Ddl<'a> {
         list: &[usize],
         new: Vec<Partition>,
         schema: Schema,
-    ) -> SqlResult<u64> {
+    ) -> SqlResult<()> {
         let wrap = |e| store_error(e, t.table);
         let with = |parts: Vec<Partition>| {
             let mut schema = t.schema.clone();
@@ -524,12 +514,11 @@ impl<'a> Ddl<'a> {
             _follow,
             _seen,
         } = self.write_anew(&plan)?;
-        let rows = work.rows();
         let mut changes: Vec<_> = stored(p, list).map(PartitionChange::Drop).collect();
         changes.push(PartitionChange::Adopt(work.name().clone()));
         self.apply(t, &schema, &changes)?;
         work.placed();
-        Ok(rows)
+        Ok(())
     }
 
     fn exchange(

@@ -98,6 +98,8 @@ pub struct Work<'a> {
     image: Vec<u8>,
     /// Rows it has got.
     rows: u64,
+    /// The same, but REPLACE counts each row that it replaces, too.
+    affected: u64,
     duplicates: Option<Duplicates>,
     placed: bool,
 }
@@ -175,6 +177,7 @@ impl<'a> Work<'a> {
             writer: RowWriter::new(target, policy, &Hooks::NONE, ddl.env, Buffers::default()),
             image: Vec::new(),
             rows: 0,
+            affected: 0,
             duplicates,
             placed: false,
         })
@@ -212,6 +215,17 @@ impl<'a> Work<'a> {
     /// How many rows it has got.
     pub fn rows(&self) -> u64 {
         self.rows
+    }
+
+    /// How many rows were put into it, and replaced.
+    pub fn affected(&self) -> u64 {
+        self.affected
+    }
+
+    /// The first AUTO_INCREMENT value that was made for it, and the last that a row brought along, 0 if none did.
+    pub fn numbers_given(&mut self) -> (Option<u64>, u64) {
+        let numbers = self.writer.numbers();
+        numbers.map_or((None, 0), |n| (n.first_generated(), n.last_given()))
     }
 
     /// Adds a row.
@@ -295,8 +309,14 @@ impl<'a> Work<'a> {
             load: self.load.as_mut(),
         };
         match insert(&mut self.writer, &mut cx)? {
-            Inserted::Stored(replaced) => self.rows = self.rows + 1 - replaced,
-            Inserted::Same(replaced) => self.rows -= replaced,
+            Inserted::Stored(replaced) => {
+                self.rows = self.rows + 1 - replaced;
+                self.affected += 1 + replaced;
+            }
+            Inserted::Same(replaced) => {
+                self.rows -= replaced;
+                self.affected += 1 + replaced;
+            }
             Inserted::Skipped | Inserted::Refused | Inserted::Duplicate => {}
         }
         let written = self.writer.row();
