@@ -397,7 +397,11 @@ pub(crate) fn of(show: &ast::Show, env: &SessionEnv) -> SqlResult<Shown> {
                 ..Shown::whole(table, filter)
             }
         }
-        K::Events => second(events::show_events(database(given, env)?), filter),
+        // A database that is not there has no events.
+        K::Events => {
+            let database = given.map_or_else(|| ddl::current_database(env), |d| Ok(d.into()))?;
+            second(events::show_events(database), filter)
+        }
         K::FunctionStatus => second(routines::status(ProgramKind::Function), filter),
         K::ProcedureStatus => second(routines::status(ProgramKind::Procedure), filter),
         K::CreateProcedure => create_routine(ProgramKind::Procedure, named(show)?, env)?,

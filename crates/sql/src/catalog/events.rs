@@ -56,7 +56,7 @@ pub enum Schedule {
 pub enum State {
     Enabled = 0,
     Disabled = 1,
-    /// DISABLE ON SLAVE: where it was made it runs, here it does not.
+    /// DISABLE ON REPLICA: where it was made it runs, here it does not.
     ReplicaSideDisabled = 2,
 }
 
@@ -66,7 +66,7 @@ impl State {
         match self {
             State::Enabled => "ENABLED",
             State::Disabled => "DISABLED",
-            State::ReplicaSideDisabled => "SLAVESIDE_DISABLED",
+            State::ReplicaSideDisabled => "REPLICA_SIDE_DISABLED",
         }
     }
     /// As CREATE EVENT says it.
@@ -74,7 +74,7 @@ impl State {
         match self {
             State::Enabled => "ENABLE",
             State::Disabled => "DISABLE",
-            State::ReplicaSideDisabled => "DISABLE ON SLAVE",
+            State::ReplicaSideDisabled => "DISABLE ON REPLICA",
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::plan::dml::{Given, LoadFile};
 use crate::result::{ResultSink, local_disabled};
 use crate::store_error::interrupted;
 use crate::types::{Encoding, Schema};
-use crate::value::Value;
+use crate::value::{Value, printable};
 use crate::write::NewRow;
 
 /// Bytes that a row of a file is taken to have, before any was read.
@@ -33,13 +33,15 @@ pub(super) fn run<'s>(
 ) -> SqlResult<()> {
     let env = st.env;
     file.format.warn(env);
-    let encoding = match &file.charset {
-        Some(name) => files::encoding(name)?,
+    let charset = match &file.charset {
+        Some(name) => name.to_ascii_lowercase(),
         None => {
             let name = (env.sys_var)("", "character_set_database")?;
-            files::encoding(&String::from_utf8_lossy(&name.to_text()))?
+            String::from_utf8_lossy(&name.to_text()).into_owned()
         }
     };
+    let encoding = files::encoding(&charset)?;
+    let utf8 = charset.starts_with("utf8");
     let most = (env.sys_var)("", "max_allowed_packet")?.to_u64();
     let owner = st.owner;
     let check = Box::new(move || {
@@ -71,6 +73,10 @@ pub(super) fn run<'s>(
     let mut row = Row::default();
     while rows.next(file.targets.len(), &mut row)? {
         st.tick_bytes(row.bytes())?;
+        if utf8 {
+            let mut fields = row.fields().flatten();
+            fields.try_for_each(|field| begins_characters(field, &charset))?;
+        }
         insertion.loaded(st, file, &row, encoding)?;
     }
     Ok(())
@@ -86,6 +92,21 @@ fn widths(format: &Format, targets: &[LoadTarget], schema: &Schema) -> Vec<usize
         LoadTarget::Variable(_) => 0,
     };
     targets.iter().map(width).collect()
+}
+
+/// Error 1300 for a byte of a file in UTF-8 that no character begins with, whatever the column is, as MySQL reads files character by character.
+fn begins_characters(field: &[u8], charset: &str) -> SqlResult<()> {
+    let mut at = 0;
+    while let Err(e) = std::str::from_utf8(&field[at..]) {
+        at += e.valid_up_to();
+        if !matches!(field[at], 0xc2..=0xf7) {
+            let before = printable(&field[..at]);
+            let m = format!("Invalid {charset} character string: '{before}'");
+            return Err(SqlError::new(1300, m));
+        }
+        at += 1;
+    }
+    Ok(())
 }
 
 /// Error 1158: the client that sends a file has gone, or says something else.

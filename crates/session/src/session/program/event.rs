@@ -374,15 +374,9 @@ impl Session {
             Some((database, name)) => {
                 let to = programs::key(ProgramKind::Event, database, name);
                 let inner = &self.instance.0;
-                let moved = match from == to {
-                    // Its name in another case.
-                    true => inner.engine.change_object(&self.owner, &from, &mut |old| {
-                        change(old, false).or_else(|| old.map(<[u8]>::to_vec))
-                    }),
-                    false => inner
-                        .engine
-                        .move_object(&self.owner, &from, &to, &mut change),
-                };
+                let moved = inner
+                    .engine
+                    .move_object(&self.owner, &from, &to, &mut change);
                 inner.scheduler.note(&inner.engine, &from);
                 inner.scheduler.note(&inner.engine, &to);
                 moved.map_err(|e| store_error(e, database))?;
@@ -397,7 +391,7 @@ impl Session {
     /// RENAME TO.
     fn new_name(&self, database: &str, name: &str, to: &ObjectName) -> SqlResult<(String, String)> {
         let (to_database, to_name) = ddl::qualified(to, &self.env)?;
-        if to_database == database && to_name == name {
+        if to_database == database && to_name.to_lowercase() == name.to_lowercase() {
             return Err(SqlError::new(1551, "Same old and new event name"));
         }
         check_name(&to_name)?;

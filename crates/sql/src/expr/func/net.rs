@@ -19,16 +19,16 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("IS_IPV4_MAPPED", 1..=1, int::<1>, |c| is_number(c, |b| b[..10] == [0; 10] && b[10..12] == [255; 2])),
 ];
 
-/// Whether the argument is an address; NULL is none.
+/// Whether the argument is an address.
 fn is<'a, A: FromStr>(c: &Call<'_, 'a>) -> Computed<'a> {
-    let s = c.args[0].text(c.cx)?.unwrap_or_default();
+    let s = c.text(0)?;
     let parsed = std::str::from_utf8(&s).is_ok_and(|s| s.parse::<A>().is_ok());
     Ok(Value::Int(i64::from(parsed)))
 }
 
-/// Whether the argument is an address of IPv6 as bytes, and of this kind; NULL is none.
+/// Whether the argument is an address of IPv6 as bytes, and of this kind.
 fn is_number<'a>(c: &Call<'_, 'a>, kind: fn(&[u8; 16]) -> bool) -> Computed<'a> {
-    let bytes = c.args[0].text(c.cx)?.unwrap_or_default();
+    let bytes = c.text(0)?;
     let address = <&[u8; 16]>::try_from(&*bytes);
     Ok(Value::Int(i64::from(address.is_ok_and(kind))))
 }
