@@ -302,7 +302,9 @@ impl Session {
         if params.len() < plan.params {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }
-        let refused = self.check_careful(plan).and(plan.check_params(params));
+        let refused = self
+            .check_careful(plan)
+            .and(plan.check_params(params, &self.env));
         if let (Err(e), Some(txn)) = (refused, &mut self.txn.txn) {
             // A plan for tables as they were may refuse what they take now.
             return match exec::pin(plan, txn)? {

@@ -125,6 +125,13 @@ impl Binder<'_, '_> {
 /// Binds a statement that is planned and no EXPLAIN; `text` is what its spans count in.
 pub fn statement(kind: &StatementKind, text: &str, cx: &mut PlanContext<'_>) -> SqlResult<Bound> {
     let mut b = Binder::new(text, cx);
+    let ignores = match kind {
+        StatementKind::Insert(i) => i.ignore,
+        StatementKind::Update(u) => u.ignore,
+        StatementKind::Delete(d) => d.ignore,
+        _ => true,
+    };
+    b.strict = !ignores && b.cx.env.sql_mode.get().strict;
     let mut columns = Vec::new();
     let root = match kind {
         StatementKind::Query(q) => {

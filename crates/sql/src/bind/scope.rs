@@ -337,6 +337,8 @@ pub struct Binder<'p, 'c> {
     pub exists: bool,
     /// What the statement does to its targets.
     pub operation: &'static str,
+    /// It writes in strict mode.
+    pub strict: bool,
 }
 
 impl<'p, 'c> Binder<'p, 'c> {
@@ -367,6 +369,7 @@ impl<'p, 'c> Binder<'p, 'c> {
             at: None,
             exists: false,
             operation: "",
+            strict: false,
         }
     }
 }
@@ -502,14 +505,17 @@ impl Scope for Binder<'_, '_> {
             _ => e.to_string(),
         }
     }
-    fn tell(&mut self, message: &'static str) {
-        self.notes.told.push(message);
+    fn writes_strictly(&self) -> bool {
+        self.strict
+    }
+    fn tell(&mut self, code: u16, message: &'static str) {
+        self.notes.told.push((code, message));
     }
     fn moment(&mut self, e: Expr, ty: SqlType, column: Arc<str>) {
         self.notes.moments.push((e, ty, column));
     }
-    fn constant_param(&mut self, n: usize, base: BaseType) {
-        self.notes.constant_params.push((n, base));
+    fn constant_param(&mut self, n: usize, base: BaseType, name: Arc<str>) {
+        self.notes.constant_params.push((n, base, name));
     }
     fn fitting_param(&mut self, n: usize, from: Collation, to: Collation) {
         self.notes.fitting_params.push((n, from, to));

@@ -16,8 +16,8 @@ use crate::result::{ColumnMeta, FLAG_ENUM, FLAG_SET};
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
 
-/// Digits of a whole number in the text of a statement that MySQL keeps in an INT.
-const SHORT_DIGITS: u32 = 8;
+/// A whole number that MySQL keeps in a BIGINT where the text of a statement has it, and all that are greater.
+const LONG: u64 = 100_000_000;
 
 /// Error code: a column that there is not.
 const UNKNOWN_COLUMN: u16 = 1054;
@@ -427,8 +427,8 @@ impl<'p> Binder<'p, '_> {
         let long = SqlType::bigint();
         let ty = match &e.kind {
             _ if unset => &bytes,
-            // A number as long is no INT where it is kept.
-            ExprKind::Literal(Value::Int(_)) if e.ty.length > SHORT_DIGITS => &long,
+            // It is no INT where it is kept.
+            ExprKind::Literal(Value::Int(n)) if n.unsigned_abs() >= LONG => &long,
             _ => &e.ty,
         };
         Head {

@@ -195,8 +195,8 @@ pub fn run(plan: &Plan, cx: &mut ExecContext<'_>, sink: &mut dyn ResultSink) -> 
     if plan.shape.no_index {
         env.reads_whole.set(true);
     }
-    for message in plan.told() {
-        env.warn(1235, *message);
+    for (code, message) in plan.told() {
+        env.warn(*code, *message);
     }
     tell_moments(plan, &st)?;
     let outcome = run_root(&mut st, plan, &dml, select_limit, sink);
@@ -229,14 +229,17 @@ fn tell_moments(plan: &Plan, st: &State<'_>) -> SqlResult<()> {
         if let (Value::Bytes(text), true) = (&v, date) {
             st.env.warn_of_delimiter(text, 1);
         }
-        if !fits(&v, ty) {
+        if !fits(&v, ty) && (!column.is_empty() || matches!(v, Value::Bytes(_))) {
             let kind = match ty.base {
                 BaseType::Time => "time",
                 BaseType::Date => "date",
                 _ => "datetime",
             };
             let shown = printable(&v.to_text());
-            let m = format!("Incorrect {kind} value: '{shown}' for column '{column}' at row 1");
+            let m = match &**column {
+                "" => format!("Truncated incorrect {kind} value: '{shown}'"),
+                _ => format!("Incorrect {kind} value: '{shown}' for column '{column}' at row 1"),
+            };
             st.env.complain(1292, m)?;
         }
     }

@@ -268,7 +268,7 @@ fn called<'s>(
     )
 }
 
-/// The one value of a query; error 1242 if there are more, unless it is ignored.
+/// The one value of a query; error 1242 if there are more, even under IGNORE.
 fn scalar<'s>(st: &mut State<'s>, q: &'s Query, rows: &[RowRef<'_>]) -> SqlResult<Value<'static>> {
     let mut got = block::collect(st, q, rows, 2)?;
     Ok(match got.len() {
@@ -276,21 +276,13 @@ fn scalar<'s>(st: &mut State<'s>, q: &'s Query, rows: &[RowRef<'_>]) -> SqlResul
         1 => got.pop().map_or(Value::Null, |r| {
             r.into_vec().into_iter().next().unwrap_or(Value::Null)
         }),
-        _ => {
-            too_many(st)?;
-            Value::Null
-        }
+        _ => return Err(too_many()),
     })
 }
 
-/// Error 1242, which IGNORE makes a warning: the value is NULL then.
-fn too_many(st: &State<'_>) -> SqlResult<()> {
-    let message = "Subquery returns more than 1 row";
-    match st.plan.root.ignores() {
-        true => st.env.warn(1242, message),
-        false => return Err(SqlError::new(1242, message)),
-    }
-    Ok(())
+/// Error 1242.
+fn too_many() -> SqlError {
+    SqlError::new(1242, "Subquery returns more than 1 row")
 }
 
 /// The left side of IN and the like.

@@ -150,6 +150,14 @@ impl Display for Expr {
             K::Padded(e) | K::Named(e, _) | K::Moment(e) | K::EnumIndex(e) => write!(f, "{e}"),
             K::EnumBeside(args) => write!(f, "{}", args[0]),
             K::Beside(e, _) => write!(f, "{e}"),
+            K::Function(func, args) if matches!(func.name(), "DATE" | "TIME") => {
+                write!(
+                    f,
+                    "cast({} as {})",
+                    args[0],
+                    func.name().to_ascii_lowercase()
+                )
+            }
             K::Function(func, args) => {
                 write!(f, "{}(", func.name().to_ascii_lowercase())?;
                 list(f, args)?;

@@ -17,13 +17,13 @@ pub struct Notes {
     pub param_types: Vec<(usize, Option<SqlType>)>,
     /// The types that user variables had when it was made.
     pub variable_types: Vec<(Arc<str>, SqlType)>,
-    /// What each execution warns of with 1235.
-    pub told: Vec<&'static str>,
+    /// What each execution warns of.
+    pub told: Vec<(u16, &'static str)>,
     /// Constants and placeholders that columns of dates and times are compared with: which types these have, and their names. A constant
     /// is here if it is no value of them.
     pub moments: Vec<(Expr, SqlType, Arc<str>)>,
-    /// Placeholders compared with dates and years, and which.
-    pub constant_params: Vec<(usize, BaseType)>,
+    /// Placeholders compared with dates and years: which, and what messages call a date, if they call it anything.
+    pub constant_params: Vec<(usize, BaseType, Arc<str>)>,
     /// Those that are compared in a character set, for texts that have other characters: the collation they have, and that of the comparison.
     pub fitting_params: Vec<(usize, Collation, Collation)>,
     /// Placeholders compared with string columns, and whether they were taken to be texts or NULL.

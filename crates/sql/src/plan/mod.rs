@@ -28,7 +28,7 @@ use crate::env::privileges::Need;
 use crate::error::SqlResult;
 use crate::expr::Expr;
 use crate::expr::bind::coercion::not_converted;
-use crate::expr::bind::is_of;
+use crate::expr::bind::{is_of, no_date};
 use crate::expr::param::{is_text, param_type};
 use crate::logical::{IntoFile, Notes, OUTGROWN_ROWS, PlanTable};
 use crate::result::ColumnMeta;
@@ -420,9 +420,9 @@ impl Plan {
         };
         self.notes.variable_types.iter().all(fits)
     }
-    /// What each execution warns of with 1235.
+    /// What each execution warns of.
     #[inline]
-    pub(crate) fn told(&self) -> &[&'static str] {
+    pub(crate) fn told(&self) -> &[(u16, &'static str)] {
         &self.notes.told
     }
     /// Constants that columns of dates and times are compared with and may have no value for.
@@ -432,9 +432,13 @@ impl Plan {
     }
     /// Refuses values that cannot be what they are compared with, whether or not there are rows to compare.
     #[inline]
-    pub fn check_params(&self, params: &[Value<'_>]) -> SqlResult<()> {
-        for (n, base) in &self.notes.constant_params {
-            beside(params[*n].borrowed(), *base)?;
+    pub fn check_params(&self, params: &[Value<'_>], env: &SessionEnv) -> SqlResult<()> {
+        for (n, base, name) in &self.notes.constant_params {
+            let v = &params[*n];
+            if beside(v.borrowed(), *base).is_err() {
+                let strict = self.writes && !self.root.ignores() && env.sql_mode.get().strict;
+                return Err(no_date(v, *base, name, strict, env));
+            }
         }
         for (n, from, to) in &self.notes.fitting_params {
             let encoding = to.character_set().encoding();

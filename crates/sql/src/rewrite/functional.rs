@@ -177,7 +177,7 @@ fn indexed_of(t: &Table) -> Vec<Indexed> {
     let of = |(c, e): (usize, &Expr)| {
         let column = &schema.columns[c];
         let constant = matches!(e.kind, ExprKind::Column { .. } | ExprKind::Literal(_));
-        if !in_index(c) || column.ty != kept(&e.ty) || constant {
+        if !in_index(c) || kept(&column.ty) != kept(&e.ty) || constant {
             return None;
         }
         let name = |n: &str| format!("{}.{}.{n}", t.database, t.name);

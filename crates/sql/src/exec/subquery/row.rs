@@ -53,10 +53,7 @@ pub fn value<'s>(
             match &all[..] {
                 [] => compare(op, left, &nulls),
                 [one] => compare(op, left, one),
-                _ => {
-                    super::too_many(st)?;
-                    return Ok(Value::Null);
-                }
+                _ => return Err(super::too_many()),
             }
         }
         RowTest::In { negated } => {

@@ -4,13 +4,15 @@
 use super::names::type_of;
 use super::numbers::{as_double, as_number, cast_plainly, choices, is_moment};
 use super::{Scope, constant_value, is_param};
-use crate::error::SqlResult;
+use crate::env::SessionEnv;
+use crate::error::{SqlError, SqlResult};
 use crate::expr::{Expr, ExprKind, SUBQUERY};
 use crate::types::{BaseType, Beside, Collation, Family as F, NOT_FIXED, SqlType};
 use crate::value::decimal::{MAX_PRECISION, MAX_SCALE};
+use crate::value::env::Diagnostic;
 use crate::value::family::{beside as read_beside, beside_float, constant_text, fits};
 use crate::value::parse_time::odd_delimiter;
-use crate::value::{Decimal, Value, double_of_text};
+use crate::value::{Decimal, Value, double_of_text, printable};
 
 /// Makes two sides of a comparison comparable: a placeholder gets the other's type, a constant is read as the other's kind once and
 /// not per row, an ENUM against a number is its position.
@@ -64,8 +66,74 @@ pub(super) fn beside_strings(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) 
     }
 }
 
-/// Makes of a constant what it is beside a year or a date.
-pub(super) fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope) -> SqlResult<()> {
+/// Makes of a constant what it is beside a year or a date, error 1525 if it is none. `name`: what messages call a date that is no column.
+pub(super) fn constant_beside(
+    e: &mut Expr,
+    other: &Expr,
+    name: &str,
+    scope: &mut dyn Scope,
+) -> SqlResult<()> {
+    read_constant(e, other, name, scope).map_err(|error| {
+        let text = match &e.kind {
+            _ if error.code != NO_DATE => None,
+            ExprKind::Literal(v) => Some(v.clone()),
+            _ => known_text(e, scope),
+        };
+        match text {
+            Some(text) => {
+                let name = column_name(other).unwrap_or(name);
+                let strict = scope.writes_strictly();
+                no_date(&text, other.ty.base, name, strict, scope.session())
+            }
+            None => error,
+        }
+    })
+}
+
+/// Error code: a text beside a date that is none.
+const NO_DATE: u16 = 1525;
+
+/// Error 1525 for what is no date beside one of a name. It is told before it is refused; a statement that writes strictly has that for its error.
+pub(crate) fn no_date(
+    v: &Value<'_>,
+    base: BaseType,
+    name: &str,
+    strict: bool,
+    env: &SessionEnv,
+) -> SqlError {
+    let Err(refused) = read_beside(v.borrowed(), base) else {
+        return SqlError::unsupported("this date");
+    };
+    let kind = match base {
+        BaseType::Date => "date",
+        _ => "datetime",
+    };
+    let shown = printable(&v.to_text());
+    let m = match name {
+        "" => format!("Truncated incorrect {kind} value: '{shown}'"),
+        name => format!("Incorrect {kind} value: '{shown}' for column '{name}' at row 1"),
+    };
+    match strict {
+        true => {
+            env.say(Diagnostic::of(&refused));
+            SqlError::new(1292, m)
+        }
+        false => {
+            env.warn(1292, m);
+            refused
+        }
+    }
+}
+
+/// The name of a column of a table.
+fn column_name(e: &Expr) -> Option<&str> {
+    match &e.kind {
+        ExprKind::Column { label, .. } if **label != *SUBQUERY => label.rsplit('.').next(),
+        _ => None,
+    }
+}
+
+fn read_constant(e: &mut Expr, other: &Expr, name: &str, scope: &mut dyn Scope) -> SqlResult<()> {
     let base = other.ty.base;
     let concerns = match base.facts().beside {
         Beside::Nothing => false,
@@ -80,7 +148,8 @@ pub(super) fn constant_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope)
     }
     match &e.kind {
         ExprKind::Param(n) => {
-            scope.constant_param(*n, base);
+            let name = column_name(other).unwrap_or(name);
+            scope.constant_param(*n, base, name.into());
             let param = std::mem::replace(e, Expr::null());
             let (ty, nullable) = (param.ty.clone(), param.nullable);
             *e = Expr::new(ExprKind::Beside(Box::new(param), base), ty, nullable);
@@ -113,15 +182,24 @@ fn is_odd(v: &Value<'_>) -> bool {
     matches!(v, Value::Bytes(text) if odd_delimiter(text).is_some())
 }
 
-/// Notes a constant beside a column of dates or times which that has no value for: each execution tells it.
-pub(super) fn note_moment(e: &mut Expr, column: &Expr, scope: &mut dyn Scope) {
+/// Notes a constant beside a column of dates or times which that has no value for: each execution tells it. `other`: what messages call a
+/// date that is no column, if its texts are told, too.
+pub(super) fn note_moment(e: &mut Expr, column: &Expr, other: Option<&str>, scope: &mut dyn Scope) {
     if column.ty.base == BaseType::Decimal {
         return note_decimal(e, column, scope);
     }
-    let ExprKind::Column { label, .. } = &column.kind else {
+    let Some(name) = column_name(column) else {
+        let subquery = matches!(
+            column.kind,
+            ExprKind::Column { .. } | ExprKind::Subquery { .. } | ExprKind::Param(_)
+        );
+        match other {
+            Some(name) if !subquery && is_date(&column.ty) => note_text(e, column, name, scope),
+            _ => {}
+        }
         return;
     };
-    if !column.ty.is_temporal() || **label == *SUBQUERY {
+    if !column.ty.is_temporal() {
         return;
     }
     let fits = match &e.kind {
@@ -130,8 +208,24 @@ pub(super) fn note_moment(e: &mut Expr, column: &Expr, scope: &mut dyn Scope) {
         _ => known_text(e, scope).is_none_or(|v| fits(&v, &column.ty)),
     };
     if !fits {
-        let name = label.rsplit('.').next().unwrap_or_default();
         scope.moment(e.clone(), column.ty.clone(), name.into());
+    }
+}
+
+/// The same of a text beside a date that is no column.
+fn note_text(e: &Expr, date: &Expr, name: &str, scope: &mut dyn Scope) {
+    if is_param(e) {
+        scope.moment(e.clone(), date.ty.clone(), name.into());
+        return;
+    }
+    let text = match &e.kind {
+        ExprKind::Literal(v) => Some(v.clone()),
+        _ => known_text(e, scope),
+    };
+    let odd = |v: &Value<'_>| matches!(v, Value::Bytes(_)) && (is_odd(v) || !fits(v, &date.ty));
+    if let Some(v) = text.filter(odd) {
+        let ty = e.ty.clone();
+        scope.moment(Expr::literal(v, ty), date.ty.clone(), name.into());
     }
 }
 
@@ -165,13 +259,13 @@ pub(crate) fn member(value: &mut Expr, inner: &mut Expr, scope: &mut dyn Scope) 
         ExprKind::Literal(Value::Bytes(text)) => double_of_text(text).1,
         _ => false,
     };
-    note_moment(value, inner, scope);
-    note_moment(inner, value, scope);
+    note_moment(value, inner, None, scope);
+    note_moment(inner, value, None, scope);
     if text(value) && is_date(&inner.ty) {
-        constant_beside(value, inner, scope)?;
+        constant_beside(value, inner, "", scope)?;
     } else if text(inner) && is_date(&value.ty) {
         let mut constant = inner.clone();
-        constant_beside(&mut constant, value, scope)?;
+        constant_beside(&mut constant, value, "", scope)?;
     }
     let (beside_value, beside_inner) = (inner.ty.clone(), value.ty.clone());
     for (e, other) in [(value, beside_value), (inner, beside_inner)] {
@@ -188,7 +282,7 @@ pub(crate) fn member(value: &mut Expr, inner: &mut Expr, scope: &mut dyn Scope) 
 
 /// Gives a date the name that it has in the text where it is compared with texts.
 /// What is no column has the name `other`.
-pub(super) fn name_date(date: &mut Expr, text: &Expr, other: impl Fn() -> String) {
+pub(super) fn name_date(date: &mut Expr, text: &Expr, other: impl FnOnce() -> String) {
     if !is_date(&date.ty) || !text.ty.is_string() || is_param(date) {
         return;
     }
@@ -222,14 +316,19 @@ pub(super) fn name_time(time: &mut Expr, text: &Expr) {
     *time = Expr::new(ExprKind::Named(Box::new(own), "".into()), ty, nullable);
 }
 
-/// The sides of NULLIF(): what is known beside a date must be one, error 1525.
-pub(super) fn sides_of_nullif(a: &mut Expr, b: &mut Expr, scope: &mut dyn Scope) -> SqlResult<()> {
-    note_moment(a, b, scope);
-    note_moment(b, a, scope);
+/// The sides of NULLIF(), and what they are in the statement: what is known beside a date must be one, error 1525.
+pub(super) fn sides_of_nullif(
+    a: &mut Expr,
+    b: &mut Expr,
+    written: [&str; 2],
+    scope: &mut dyn Scope,
+) -> SqlResult<()> {
+    note_moment(a, b, Some(written[1]), scope);
+    note_moment(b, a, Some(written[0]), scope);
     if is_date(&a.ty) && b.ty.is_string() {
-        constant_beside(b, a, scope)?;
+        constant_beside(b, a, written[0], scope)?;
     } else if is_date(&b.ty) && a.ty.is_string() {
-        constant_beside(a, b, scope)?;
+        constant_beside(a, b, written[1], scope)?;
     }
     Ok(())
 }
@@ -255,8 +354,8 @@ pub(super) fn constants_beside(e: &mut Expr, other: &Expr, scope: &mut dyn Scope
     if is_param(e) && is_date(&other.ty) {
         return Ok(());
     }
-    match constant_beside(e, other, scope) {
-        Err(e) if e.code == 1525 => Ok(()),
+    match read_constant(e, other, "", scope) {
+        Err(e) if e.code == NO_DATE => Ok(()),
         done => done,
     }
 }

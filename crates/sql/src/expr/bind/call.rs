@@ -40,6 +40,9 @@ pub(super) fn function(f: Func, mut args: Vec<Expr>, scope: &mut dyn Scope) -> E
             args.iter_mut().for_each(as_double);
         }
     }
+    if f == Func::Sha2 && func::has_wrong_bits(&args) {
+        scope.tell(1583, func::WRONG_BITS);
+    }
     let (ty, nullable) = func::result_type(f, &args, scope.collation());
     if f == Func::Rand && args.len() == 1 && args[0].is_const() {
         scope.keep_private();
@@ -323,12 +326,14 @@ fn nullif(mut args: Vec<Expr>, written: &ast::ExprList, scope: &mut dyn Scope) -
     let a = args.remove(0);
     let mut compared = a.clone();
     sent::beside_bytes([&mut compared, &mut b], scope);
-    sides_of_nullif(&mut compared, &mut b, scope)?;
-    let mut texts = written.iter();
-    if let (Some(first), Some(second)) = (texts.next(), texts.next()) {
-        name_date(&mut compared, &b, || scope.source(&first));
-        name_date(&mut b, &compared, || scope.source(&second));
-    }
+    let mut texts = written.iter().map(|e| scope.source(&e));
+    let (first, second) = (
+        texts.next().unwrap_or_default(),
+        texts.next().unwrap_or_default(),
+    );
+    sides_of_nullif(&mut compared, &mut b, [&first, &second], scope)?;
+    name_date(&mut compared, &b, || first);
+    name_date(&mut b, &compared, || second);
     // A constant beside bytes is bytes.
     let bytes = !a.ty.has_bytes() && a.ty.is_string() && b.ty.has_bytes() && {
         coercion::hold_of(&a) >= coercion::Coercibility::System
@@ -429,6 +434,7 @@ fn named(
         Some(f) => {
             if matches!(f.name(), "GREATEST" | "LEAST") && args.iter().any(|a| a.ty.is_json()) {
                 scope.tell(
+                    1235,
                     "This version of MySQL doesn't yet support 'comparison of JSON in the LEAST and GREATEST operators'",
                 );
             }

@@ -54,11 +54,11 @@ pub(super) fn compare_constants(
     fit_params(&[&a, &b], scope);
     settle(&mut a, &b, scope);
     settle(&mut b, &a, scope);
-    note_moment(&mut a, &b, scope);
-    note_moment(&mut b, &a, scope);
+    note_moment(&mut a, &b, Some(""), scope);
+    note_moment(&mut b, &a, Some(""), scope);
     harmonise(&mut a, &mut b);
-    constant_beside(&mut a, &b, scope)?;
-    constant_beside(&mut b, &a, scope)?;
+    constant_beside(&mut a, &b, "", scope)?;
+    constant_beside(&mut b, &a, "", scope)?;
     Ok(compare_harmonised(op, a, b))
 }
 
@@ -79,6 +79,7 @@ pub(super) fn between_bounds(b: &ast::Between, scope: &mut dyn Scope) -> SqlResu
 fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResult<Expr> {
     if args.iter().any(|e| e.ty.is_json() && !e.is_const()) {
         scope.tell(
+            1235,
             "This version of MySQL doesn't yet support 'comparison of JSON in the BETWEEN operator'",
         );
     }
@@ -86,7 +87,7 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
     for bound in [&mut *low, &mut *high] {
         settle(bound, v, scope);
         if v.ty.is_temporal() {
-            note_moment(bound, v, scope);
+            note_moment(bound, v, None, scope);
         }
         harmonise(v, bound);
         constants_beside(bound, v, scope)?;
@@ -283,11 +284,11 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
         }
         settle(i, &value, scope);
         if one {
-            note_moment(i, &value, scope);
+            note_moment(i, &value, Some(""), scope);
         }
         constant_as(i, &value.ty);
         match one {
-            true => constant_beside(i, &value, scope)?,
+            true => constant_beside(i, &value, "", scope)?,
             false => constants_beside(i, &value, scope)?,
         }
         if value.ty.is_numeric() {

@@ -30,7 +30,7 @@ mod numbers;
 mod operators;
 mod sent;
 
-pub(crate) use beside::{member, name_cast};
+pub(crate) use beside::{member, name_cast, no_date};
 pub(crate) use call::shift;
 pub(crate) use cast::as_own_text;
 use coercion::agree;
@@ -123,12 +123,16 @@ pub trait Scope {
     fn source(&self, e: &ast::Expr) -> String {
         e.to_string()
     }
-    /// Notes a warning 1235 that each execution gives.
-    fn tell(&mut self, _message: &'static str) {}
+    /// Whether the statement writes in strict mode: what it is warned of is an error then.
+    fn writes_strictly(&self) -> bool {
+        false
+    }
+    /// Notes a warning that each execution gives.
+    fn tell(&mut self, _code: u16, _message: &'static str) {}
     /// Notes that a constant or placeholder is compared with a column of dates or times of that type and name.
     fn moment(&mut self, _e: Expr, _ty: SqlType, _column: Arc<str>) {}
-    /// Notes that a placeholder is compared with something of a type that not every value goes with.
-    fn constant_param(&mut self, _n: usize, _base: BaseType) {}
+    /// Notes that a placeholder is compared with something of a type that not every value goes with, and its name.
+    fn constant_param(&mut self, _n: usize, _base: BaseType, _name: Arc<str>) {}
     /// Notes that a placeholder, whose text has the first collation, is compared under the second, which may not have all of its characters.
     fn fitting_param(&mut self, _n: usize, _from: Collation, _to: Collation) {}
     /// Whether a placeholder that is compared with a string column has a text for a value, as far as is known. The answer becomes

@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use super::typing::plain;
 use super::{Call, Computed, Exit, Function, Null, row};
 use crate::types::BaseType;
-use crate::value::Value;
+use crate::value::{Value, truncated};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
-    row("CONV", 3..=3, plain::<64>, |c| conv(&digits(c)?, c.int(1)?, c.int(2)?)).null(Null::Maybe).makes_its_own(),
-    row("BIN", 1..=1, plain::<64>, |c| conv(&digits(c)?, 10, 2)).null(Null::Maybe).makes_its_own(),
-    row("OCT", 1..=1, plain::<64>, |c| conv(&digits(c)?, 10, 8)).null(Null::Maybe).makes_its_own(),
+    row("CONV", 3..=3, plain::<64>, |c| conv(c, &digits(c)?, c.int(1)?, c.int(2)?)).null(Null::Maybe).makes_its_own(),
+    row("BIN", 1..=1, plain::<64>, |c| conv(c, &digits(c)?, 10, 2)).null(Null::Maybe).makes_its_own(),
+    row("OCT", 1..=1, plain::<64>, |c| conv(c, &digits(c)?, 10, 8)).null(Null::Maybe).makes_its_own(),
 ];
 
-/// The number that a text begins with, as 64 bits: clamped to what they hold, which is less if they have a sign.
-fn read(text: &[u8], base: u32, signed: bool) -> u64 {
+/// The number that a text begins with, as 64 bits, and whether there is one: clamped to what they hold, which is less if they have a sign.
+fn read(text: &[u8], base: u32, signed: bool) -> (u64, bool) {
     let text = text.trim_ascii_start();
     let (negative, digits) = match text.first() {
         Some(b'-') => (true, &text[1..]),
@@ -23,6 +23,7 @@ fn read(text: &[u8], base: u32, signed: bool) -> u64 {
         _ => (false, text),
     };
     let mut v = Some(0u64);
+    let any = digits.first().is_some_and(|d| (*d as char).is_digit(base));
     for d in digits {
         let Some(d) = (*d as char).to_digit(base) else {
             break;
@@ -32,14 +33,16 @@ fn read(text: &[u8], base: u32, signed: bool) -> u64 {
             .and_then(|v| v.checked_add(u64::from(d)));
     }
     let most = i64::MAX as u64 + u64::from(negative);
-    match v {
+    let within = v.is_some_and(|v| !signed || v <= most);
+    let bits = match v {
         None if !signed => u64::MAX,
         v => {
             let v = v.unwrap_or(u64::MAX);
             let v = if signed { v.min(most) } else { v };
             if negative { v.wrapping_neg() } else { v }
         }
-    }
+    };
+    (bits, any && within)
 }
 
 /// The digits of the first argument. A BIT's text has none.
@@ -51,7 +54,7 @@ fn digits<'a>(c: &Call<'_, 'a>) -> Result<Cow<'a, [u8]>, Exit> {
 }
 
 /// CONV: 64-bit numbers between bases; a negative base says signed.
-fn conv<'a>(text: &[u8], from: i64, to: i64) -> Computed<'a> {
+fn conv<'a>(c: &Call<'_, 'a>, text: &[u8], from: i64, to: i64) -> Computed<'a> {
     let base = |b: i64| {
         u32::try_from(b.unsigned_abs())
             .ok()
@@ -62,7 +65,10 @@ fn conv<'a>(text: &[u8], from: i64, to: i64) -> Computed<'a> {
     if text.is_empty() {
         return Err(Exit::Null);
     }
-    let bits = read(text, from_base, from < 0);
+    let (bits, whole) = read(text, from_base, from < 0);
+    if !whole {
+        truncated(c.cx.session, "DECIMAL", &Value::Bytes(text.into()))?;
+    }
     let (minus, mut left) = if to < 0 && (bits as i64) < 0 {
         (true, (bits as i64).unsigned_abs())
     } else {

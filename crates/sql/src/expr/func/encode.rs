@@ -2,7 +2,8 @@
 
 use super::call::bytes;
 use super::typing::{bytes_within_first, plain};
-use super::{Call, Computed, Exit, Function, Null, row};
+use super::{Call, Computed, Exit, Function, Null, Typing, row};
+use crate::expr::Expr;
 use crate::types::collation::{char_count, char_prefix};
 use crate::types::{Collation, SqlType};
 use crate::value::{Value, invalid};
@@ -15,7 +16,7 @@ pub(super) const FUNCTIONS: &[Function] = &[
     row("FROM_BASE64", 1..=1, bytes_within_first, |c| from_base64(&c.text(0)?).map_or(Err(Exit::Null), bytes)).null(Null::Maybe).makes_its_own(),
     row("MD5", 1..=1, plain::<32>, md5).reads_bytes().makes_its_own(),
     row("SHA1", 1..=1, plain::<40>, sha1).aka(&["SHA"]).reads_bytes().makes_its_own(),
-    row("SHA2", 2..=2, plain::<128>, sha2).null(Null::Maybe).reads_bytes().makes_its_own(),
+    row("SHA2", 2..=2, sha2_digits, sha2).null(Null::Maybe).reads_bytes().makes_its_own(),
     row("CRC32", 1..=1, |_| SqlType { length: 10, ..SqlType::ubigint() }, |c| Ok(Value::UInt(millpond_types::crc32::update(0, &c.text(0)?) as u64))).reads_bytes(),
     // What a text is where bytes are wanted, and bytes where a text of a character set is; the binder says which.
     row("CONVERT USING BINARY", 1..=1, |t| SqlType::varchar(t.length(0).saturating_mul(t.args[0].ty.char_bytes()), Collation::Binary), bytes_of).not_by_name(),
@@ -54,6 +55,28 @@ fn sha1<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     bytes(lower_hex(&Sha1::digest(&*c.text(0)?)))
 }
 
+/// What a call of SHA2() with another number of bits is warned of with 1583: once in a statement, if the number is constant.
+pub(crate) const WRONG_BITS: &str = "Incorrect parameters in the call to native function 'sha2'";
+
+/// The hexadecimal digits of SHA2() with a number of bits.
+fn sha2_digits(t: &Typing<'_>) -> SqlType {
+    t.plain(match t.args[1].as_constant() {
+        Some(Value::Int(224)) => 56,
+        Some(Value::Int(0 | 256)) => 64,
+        Some(Value::Int(384)) => 96,
+        _ => 128,
+    })
+}
+
+/// Whether SHA2() is called with a constant number of bits that it has not.
+pub(crate) fn has_wrong_bits(args: &[Expr]) -> bool {
+    let bits = args.get(1).and_then(Expr::as_constant);
+    bits.is_some_and(|v| {
+        let known = matches!(v, Value::Null | Value::Int(0 | 224 | 256 | 384 | 512));
+        !known && v.is_number()
+    })
+}
+
 fn sha2<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     use sha2::Digest;
     let (s, n) = (c.text(0)?, c.int(1)?);
@@ -63,8 +86,9 @@ fn sha2<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         384 => lower_hex(&sha2::Sha384::digest(&*s)),
         512 => lower_hex(&sha2::Sha512::digest(&*s)),
         _ => {
-            let m = "Incorrect parameters in the call to native function 'sha2'";
-            c.cx.session.warn(1583, m);
+            if !has_wrong_bits(c.args) {
+                c.cx.session.warn(1583, WRONG_BITS);
+            }
             return Err(Exit::Null);
         }
     })

@@ -51,6 +51,7 @@ use crate::types::{Collation, SqlType};
 use call::{Call, Computed, Eval, Exit};
 pub(super) use call::{call, max_result};
 use encode::unhex;
+pub(crate) use encode::{WRONG_BITS, has_wrong_bits};
 pub(crate) use json::{
     argument as json_argument, path_of as json_path, refusal as json_schema_refusal,
 };
@@ -313,6 +314,7 @@ impl Func {
     pub const RTrim: Func = Func::named("RTRIM");
     pub const MemberOf: Func = Func::named("MEMBER OF");
     pub const Rand: Func = Func::named("RAND");
+    pub const Sha2: Func = Func::named("SHA2");
     pub const Soundex: Func = Func::named("SOUNDEX");
     pub const Substring: Func = Func::named("SUBSTRING");
     pub const TextOf: Func = Func::named("CONVERT BINARY USING");

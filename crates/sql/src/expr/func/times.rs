@@ -6,7 +6,7 @@ use super::{Call, Computed, Exit, Follows, Function, Null, Typing, row};
 use crate::types::{BaseType, SqlType};
 use crate::value::parse_time::{is_beyond_month, parse_datetime, parse_time};
 use crate::value::time::{self, MICROS};
-use crate::value::{DateTime, Decimal, Read, Time, Value, no_datetime};
+use crate::value::{DateTime, Decimal, Read, Time, Value, no_datetime, shown};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -45,7 +45,8 @@ fn moved(t: &Typing<'_>) -> SqlType {
 fn time_value<'a>(micros: i64, c: &Call<'_, 'a>) -> Computed<'a> {
     let (t, clamped) = Time::clamped(micros);
     if clamped {
-        crate::value::truncated(c.cx.session, "time", &Value::Time(Time { micros }))?;
+        let text = shown(Value::Time(Time { micros }), &c.expr.ty);
+        crate::value::truncated(c.cx.session, "time", &text)?;
     }
     Ok(Value::Time(t))
 }

@@ -69,7 +69,12 @@ pub(super) fn assign<'a>(
     };
     if ty.base == BaseType::Date {
         if d.day_micros() != 0 {
-            cx.note_lost(kind, &value, column);
+            let whole = Value::DateTime(d);
+            let lost = match &value {
+                Value::DateTime(_) => &whole,
+                other => other,
+            };
+            cx.note_lost(kind, lost, column);
         }
         return Ok(Value::Date(d.date));
     }
@@ -229,6 +234,8 @@ fn no_date(text: &[u8], base: BaseType) -> SqlError {
         BaseType::Timestamp => "TIMESTAMP",
         _ => "DATETIME",
     };
+    // It ends where a text of C's does.
+    let text = text.split(|b| *b == 0).next().unwrap_or_default();
     let text = String::from_utf8_lossy(text);
     let shown: String = text.chars().take(128).collect();
     SqlError::new(1525, format!("Incorrect {kind} value: '{shown}'"))
