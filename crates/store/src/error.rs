@@ -91,6 +91,8 @@ pub enum Error {
     DuplicateDatafile(String),
     /// Tables are in the tablespace.
     TablespaceNotEmpty(String),
+    /// A backup is under way, and there is one at a time.
+    BackupRuns,
     /// Bad configuration or an argument the caller must not pass.
     Invalid(String),
 }
@@ -176,6 +178,7 @@ impl std::fmt::Display for Error {
             }
             Error::TablespaceNotEmpty(s) => write!(f, "tablespace '{s}' is not empty"),
             Error::Locked(s) => write!(f, "{s}"),
+            Error::BackupRuns => f.write_str("another backup is under way"),
             Error::Invalid(s) => write!(f, "{s}"),
         }
     }

@@ -6,6 +6,7 @@
 //! | module | owns |
 //! |---|---|
 //! | [`engine`] | wiring: open, recover, close; the public handle |
+//! | [`backup`] | copies of an open database, and databases made of them |
 //! | [`table`] | rows in and out: versions, secondary indexes, scans, DDL |
 //! | [`catalog`] | the data dictionary: tables as rows |
 //! | [`txn`] | ids, read views, undo, purge, row locks, metadata locks |
@@ -22,6 +23,7 @@
 //!
 //! Lock order is documented in `docs/locking.md`, the file format in `docs/file-format.md`.
 
+pub mod backup;
 pub mod btree;
 pub mod catalog;
 pub mod engine;

@@ -58,6 +58,7 @@ mod temporary;
 mod tests;
 mod unfinished;
 
+use crate::backup::{Archive, BackupOptions, Manifest, OnProgress};
 use crate::catalog::row::split_partition;
 use crate::catalog::{
     CATALOG_DATABASE, Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name,
@@ -706,6 +707,24 @@ impl Engine {
     /// The error that stopped the engine, if one did.
     pub fn stopped(&self) -> Option<Arc<str>> {
         self.0.pager.log().stopped()
+    }
+    /// Copies the database as it is at some moment before this returns into `to`, which is empty, while it is read and written. One at a time:
+    /// [`Error::BackupRuns`].
+    pub fn backup(
+        &self,
+        to: &dyn Storage,
+        options: &BackupOptions,
+        progress: OnProgress<'_>,
+    ) -> Result<Manifest> {
+        crate::backup::take(&self.0.pager, to, options, progress)
+    }
+    /// Begins to copy the log into `to` as it grows; see [`crate::backup`]. It is to be dropped before the database is closed.
+    pub fn archive_log(&self, to: Arc<dyn Storage>) -> Result<Archive> {
+        Archive::start(&self.0.pager, to)
+    }
+    /// Where the log ends: what was done before is below, what is done from now on is above.
+    pub fn log_end(&self) -> Lsn {
+        self.0.pager.log().end_lsn()
     }
     /// Verifies every page, tree and catalog row; returns the problems found. Meant for a database at rest: changes
     /// meanwhile may show as problems that are none.

@@ -22,7 +22,9 @@
 
 mod file;
 pub mod op;
+mod retain;
 mod rounds;
+pub(crate) mod stream;
 pub mod varint;
 
 use crate::error::{Error, Result};
@@ -31,11 +33,13 @@ use crate::page::Lsn;
 use crate::wait::{self, Class};
 use file::{Checkpoint, LogFile};
 use parking_lot::{Condvar, Mutex};
+use retain::Pins;
 use rounds::{FILLER, Rounds};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
 pub use file::{MAX_BODY, MIN_CAPACITY};
+pub use retain::Retained;
 pub use rounds::OnDurable;
 
 /// LSN of the first byte ever logged; 0 means "never".
@@ -70,6 +74,7 @@ pub struct Log {
     written: AtomicU64,
     durable: AtomicU64,
     checkpoint: Mutex<Checkpoint>,
+    pins: Arc<Pins>,
     /// Where groups of the present epoch begin.
     opened_at: AtomicU64,
     checkpoint_lsn: AtomicU64,
@@ -133,6 +138,29 @@ impl Log {
         Ok(Log::new(file, first, f))
     }
 
+    /// Creates the log file of a database whose pages have all changes up to `lsn`; its groups' epochs will be above `epoch`.
+    pub(crate) fn create_at(
+        storage: &dyn Storage,
+        capacity: u64,
+        lsn: Lsn,
+        epoch: u32,
+    ) -> Result<()> {
+        let first = Checkpoint {
+            capacity,
+            sequence: 0,
+            lsn,
+            epoch: epoch + 1,
+            floor: epoch + 1,
+            body: Vec::new(),
+        };
+        LogFile::create(storage, &first).map(drop)
+    }
+
+    /// The ring's length in bytes, as [`Log::create`] was told it.
+    pub(crate) fn ring_bytes(&self) -> u64 {
+        self.file.capacity
+    }
+
     /// Whether the storage holds a log.
     pub fn exists(storage: &dyn Storage) -> bool {
         LogFile::exists(storage)
@@ -175,6 +203,7 @@ impl Log {
             durable: AtomicU64::new(c.lsn),
             checkpoint_lsn: AtomicU64::new(c.lsn),
             checkpoint: Mutex::new(c),
+            pins: Arc::default(),
             opened_at: AtomicU64::new(FIRST_LSN),
             flush_at_commit: AtomicU8::new(f as u8),
             stopped: AtomicBool::new(false),
@@ -197,26 +226,10 @@ impl Log {
 
     /// The end of the log, and the epoch of the last group.
     fn read_groups(&self, from: Lsn, visit: GroupVisitor<'_>) -> Result<(Lsn, u32)> {
-        let mut reader = Reader {
-            file: &self.file,
-            buf: Vec::new(),
-            start: from,
-            at: 0,
-            left: 0,
-        };
-        reader.left = self.file.capacity;
         // A checkpoint may have moved past where an earlier recovery stopped, to the very byte at which something
         // begins that a crash left behind there.
-        let mut epoch = self.checkpoint.lock().floor;
-        while let Some((start, e, filler, payload)) = reader.group(epoch)? {
-            epoch = e;
-            let end = start + (GROUP_HEADER + payload.len()) as u64;
-            if !filler {
-                visit(start, end, payload)?;
-            }
-            reader.advance(end);
-        }
-        Ok((reader.position(), epoch))
+        let epoch = self.checkpoint.lock().floor;
+        stream::walk(&self.file, from, self.file.capacity, epoch, visit)
     }
 
     /// Where, not far behind the log's end, whole groups of its last epoch begin again. A crash leaves such if a round
@@ -228,7 +241,7 @@ impl Log {
         };
         // Rounds begin with a sector.
         let from = (end / SECTOR as u64 + 1) * SECTOR as u64;
-        let window = (Reader::STEP as u64).min(limit.saturating_sub(from));
+        let window = (stream::STEP as u64).min(limit.saturating_sub(from));
         let mut bytes = vec![0; window as usize];
         self.file.read(&mut bytes, from)?;
         let begins = |at: &usize| {
@@ -304,7 +317,7 @@ impl Log {
         self.checkpoint_lsn.load(Ordering::Acquire)
     }
 
-    /// Makes a checkpoint durable: redo before `lsn` is not needed any more. `body` (up to [`MAX_BODY`]
+    /// Makes a checkpoint durable: redo before `lsn` is not needed any more (or before what is retained, see [`Log::retain`]). `body` (up to [`MAX_BODY`]
     /// bytes) comes back at recovery. The log is synced to `lsn` first.
     pub fn write_checkpoint(&self, lsn: Lsn, body: &[u8]) -> Result<()> {
         assert!(
@@ -314,6 +327,7 @@ impl Log {
         );
         self.sync_to(lsn)?;
         let mut c = self.checkpoint.lock();
+        let lsn = self.limit_checkpoint(lsn);
         if lsn < c.lsn {
             return Ok(());
         }
@@ -449,73 +463,6 @@ fn whole_group(bytes: &[u8], start: Lsn) -> Option<(u32, u32, &[u8])> {
     let payload = rest.get(..(len & !FILLER) as usize)?;
     let valid = len != 0 && *head == group_head(start, len, epoch, crc32c::crc32c(payload));
     valid.then_some((len, epoch, payload))
-}
-
-/// Start LSN, epoch, whether it says nothing, and payload.
-type Group<'a> = (Lsn, u32, bool, &'a [u8]);
-
-/// Reads groups off the file in large steps.
-struct Reader<'a> {
-    file: &'a LogFile,
-    /// Stream bytes from LSN `start`; consumed up to `at`.
-    buf: Vec<u8>,
-    start: Lsn,
-    at: usize,
-    /// Bytes of the ring not yet read into `buf`: the stream cannot be longer than the ring.
-    left: u64,
-}
-
-impl Reader<'_> {
-    const STEP: usize = 4 << 20;
-
-    fn position(&self) -> Lsn {
-        self.start + self.at as u64
-    }
-
-    fn advance(&mut self, to: Lsn) {
-        self.at = (to - self.start) as usize;
-    }
-
-    /// Makes `n` bytes available at the position; `false` if the ring has no more.
-    fn ensure(&mut self, n: usize) -> Result<bool> {
-        if self.buf.len() - self.at >= n {
-            return Ok(true);
-        }
-        self.start += self.at as u64;
-        self.buf.drain(..self.at);
-        self.at = 0;
-        while self.buf.len() < n {
-            let step = (Self::STEP as u64).min(self.left) as usize;
-            if step == 0 {
-                return Ok(false);
-            }
-            let old = self.buf.len();
-            self.buf.resize(old + step, 0);
-            self.file
-                .read(&mut self.buf[old..], self.start + old as u64)?;
-            self.left -= step as u64;
-        }
-        Ok(true)
-    }
-
-    /// The whole group at the position, if there is one of at least this epoch.
-    fn group(&mut self, epoch: u32) -> Result<Option<Group<'_>>> {
-        if !self.ensure(GROUP_HEADER)? {
-            return Ok(None);
-        }
-        let word = |at: usize| {
-            let at = self.at + at;
-            u32::from_le_bytes(self.buf[at..at + 4].try_into().unwrap())
-        };
-        let (len, e) = (word(0), word(4));
-        let whole = GROUP_HEADER + (len & !FILLER) as usize;
-        if len == 0 || e < epoch || whole as u64 > self.file.capacity || !self.ensure(whole)? {
-            return Ok(None);
-        }
-        let start = self.position();
-        let group = whole_group(&self.buf[self.at..], start);
-        Ok(group.map(|(len, e, payload)| (start, e, len & FILLER != 0, payload)))
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use super::frame::{
 use super::lists::{Instance, Stale, Victim};
 use super::look::Looks;
 use super::populate::Wanted;
+use super::published::Published;
 use super::room::LogRoom;
 use super::stats::Counts;
 use super::trouble::Trouble;
@@ -109,6 +110,7 @@ pub(crate) struct Core {
     /// For the thread that populates memory ahead.
     pub wanted: Arc<Wanted>,
     pub trouble: Trouble,
+    pub published: Published,
     pub write_limits: Limits,
     pub unlogged: Unlogged,
     pub counters: Counters,
@@ -180,6 +182,7 @@ impl Core {
             hint_bytes: AtomicUsize::new(0),
             wanted,
             trouble: Trouble::default(),
+            published: Published::default(),
             write_limits: Limits::default(),
             unlogged: Unlogged::default(),
             counters: Counters::default(),

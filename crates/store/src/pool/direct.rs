@@ -22,6 +22,8 @@
 //!   all of those are. From (4) on such a page is one like any other: what changes it is logged, and it is written with doublewrite.
 //! * *Checkpoints:* the pages are never dirty, so no checkpoint waits for them or passes anything of theirs. The map pages, dirty as of
 //!   (3), hold checkpoints back as ever.
+//! * *Backups* copy files while this goes on; see [`super::published`]. While the log is archived each page's image is appended once it is
+//!   written. No redo needs it here; its LSN is above the page's and below that of all groups to come about it.
 //! * *Space:* what was taken and not published is given back when the [`Direct`] is dropped, after its last write has ended. A crash forgets it: by the
 //!   log these extents are free, and a free page may hold anything. A build's space that was published, wholly or in part, goes as any dropped
 //!   space does; its maker sees to that (a grave, or a table that nobody placed).
@@ -34,13 +36,14 @@
 //! anybody who calls this. The thread takes `Core::writing` and waits for the log, and holds neither while it writes.
 
 use super::Pager;
+use super::core::Core;
 use crate::error::{Error, Result};
 use crate::io::{AlignedBuf, File};
 use crate::log::op::{Op, Target};
-use crate::page::{Lsn, PAGE_SIZE, PageNo, PageType, put_u64};
+use crate::page::{Lsn, PAGE_HEADER, PAGE_SIZE, PageNo, PageType, page_space, page_type, put_u64};
 use crate::space::alloc::{Change, Need};
 use crate::space::file::DataFile;
-use crate::space::{EXTENT_PAGES, FileId, Space, layout};
+use crate::space::{EXTENT_PAGES, FileId, Space, SpaceId, layout};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -97,6 +100,10 @@ struct State {
 pub struct Direct {
     pager: Arc<Pager>,
     id: FileId,
+    /// Its number among the builds under way.
+    build: u64,
+    /// The log is archived, so it has to have the pages.
+    logged: bool,
     state: Mutex<State>,
     /// Memory of chunks that were written.
     spare: Arc<Mutex<Vec<AlignedBuf>>>,
@@ -109,7 +116,11 @@ impl Direct {
             file != FileId::TEMP,
             "nothing is gained with unlogged pages"
         );
+        let core = pager.core();
+        let (build, logged) = core.published.begin(|| core.log.end_lsn());
         Arc::new(Direct {
+            build,
+            logged,
             pager: pager.clone(),
             id: file,
             state: Mutex::default(),
@@ -166,9 +177,10 @@ impl Direct {
         };
         let (queue, chunks) = sync_channel(WAITING);
         let (pager, spare) = (self.pager.clone(), self.spare.clone());
+        let logged = self.logged;
         let thread = std::thread::Builder::new()
             .name("load-write".into())
-            .spawn(move || write(&pager, &file, &chunks, &spare))
+            .spawn(move || write(&pager, &file, &chunks, &spare, logged))
             .map_err(|e| Error::io("start a thread that writes pages", &e))?;
         state.writer = Some(Writer {
             queue: queue.clone(),
@@ -203,6 +215,10 @@ impl Direct {
         };
         let runs = std::mem::take(&mut state.runs);
         state.published = true;
+        let _noted = self.pager.core().published.note(self.id, &runs);
+        if !self.logged && !runs.is_empty() {
+            self.pager.core().log_unlogged()?;
+        }
         let extents: Vec<u32> = runs
             .into_iter()
             .flat_map(|(first, len)| first..first + len)
@@ -220,6 +236,7 @@ impl Direct {
 
 impl Drop for Direct {
     fn drop(&mut self) {
+        self.pager.core().published.end(self.build);
         let mut state = std::mem::take(&mut *self.state.lock());
         // Nobody is interested in what became of it, but nothing is given back that is being written.
         let _ = self.join(&mut state);
@@ -236,12 +253,59 @@ impl Drop for Direct {
     }
 }
 
+impl Core {
+    /// Logs pages as they are.
+    fn log_images(&self, file: FileId, first: PageNo, pages: &[u8]) -> Result<()> {
+        let mut group = Vec::with_capacity(PAGE_SIZE);
+        for (bytes, page) in pages.chunks_exact(PAGE_SIZE).zip(first..) {
+            let Some(kind) = page_type(bytes) else {
+                return Err(Error::Corrupt(format!(
+                    "page {page} was put without a type"
+                )));
+            };
+            let space = SpaceId(page_space(bytes));
+            let target = Target { space, file, page };
+            let body = &bytes[PAGE_HEADER..];
+            let cut = body.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
+            let body = &body[..cut];
+            group.clear();
+            Op::Image { kind, body }.encode(target, None, &mut group);
+            let _room = self.room_for_group()?;
+            let (end, ()) = self.log.append(&group, |_, _| ());
+            self.after_append(end);
+        }
+        Ok(())
+    }
+
+    /// Notes in the log that pages are published which it has not: an operation that changes nothing ([`UNLOGGED`]).
+    fn log_unlogged(&self) -> Result<()> {
+        let _room = self.room_for_group()?;
+        let mut group = Vec::new();
+        let target = Target {
+            space: SpaceId::FILE,
+            file: FileId::SHARED,
+            page: 0,
+        };
+        UNLOGGED.encode(target, None, &mut group);
+        let (end, ()) = self.log.append(&group, |_, _| ());
+        self.after_append(end);
+        Ok(())
+    }
+}
+
+/// Of the shared file's header: pages were published that the log has not.
+pub(super) const UNLOGGED: Op<'static> = Op::Bytes {
+    offset: PAGE_HEADER as u16,
+    data: &[],
+};
+
 /// The thread: writes chunks as they come. The handle it wrote through.
 fn write(
     pager: &Pager,
     file: &DataFile,
     chunks: &Receiver<Chunk>,
     spare: &Mutex<Vec<AlignedBuf>>,
+    logged: bool,
 ) -> Result<Arc<dyn File>> {
     let core = pager.core();
     if !file.is_settled() {
@@ -265,6 +329,9 @@ fn write(
         handle
             .write_at(bytes, u64::from(chunk.first) * PAGE_SIZE as u64)
             .map_err(|e| Error::io(format!("write {}", file.name), &e))?;
+        if logged {
+            core.log_images(file.id, chunk.first, &chunk.bytes[..len])?;
+        }
         spare.lock().push(chunk.bytes);
     }
     Ok(handle)

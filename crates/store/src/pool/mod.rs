@@ -34,12 +34,15 @@
 //! | `trouble` | pages that cannot be written for now |
 //! | `unlogged` | pages of temporary tables |
 //! | `direct` | pages of trees that are built, written past the pool and the log |
+//! | `published` | which of these a backup has to copy once more |
+//! | `backup` | reading pages for a backup |
 //! | `stats` | numbers about all that |
 //!
 //! **Failure.** A page that cannot be read, or is not what it should be, is an error to whoever asks, naming file and page.
 //! A failed write or sync stops the engine (`Log::stop`): what is in memory can still be read.
 
 mod ahead;
+mod backup;
 mod check;
 mod cleaner;
 mod core;
@@ -55,6 +58,7 @@ mod lists;
 mod look;
 mod mtr;
 mod populate;
+mod published;
 mod recovery;
 mod room;
 mod shared_root;
@@ -66,6 +70,7 @@ mod trouble;
 mod unlogged;
 mod write_threads;
 
+pub(crate) use self::backup::{Found, Source, Watch};
 pub use self::check::CheckedPage;
 pub use self::cleaner::{IO_CAPACITY, IO_CAPACITY_MAX};
 pub use self::counters::Counter;
@@ -75,7 +80,9 @@ pub use self::giveback::{AtOnce, EXTENT_BYTES, Pace};
 pub use self::guard::{FrameHint, PageRead, Pin};
 pub use self::look::{InstanceLook, InstanceStats};
 pub use self::mtr::{Mtr, PageH};
+pub(crate) use self::published::Extents;
 pub use self::recovery::RecoveryReport;
+pub(crate) use self::recovery::redo_copy;
 pub(crate) use self::room::patiently;
 pub use self::stats::PoolStats;
 pub use self::unlogged::UnloggedStats;

@@ -15,11 +15,13 @@
 //! A page that is broken in place and not wholly rewritten by the log is left as it is; reading it will say so.
 //! It does not keep everything else from being opened.
 
+use super::direct::UNLOGGED;
 use super::doublewrite::{Doublewrite, Place};
 use crate::error::{Error, Result};
 use crate::io::{File, Storage};
-use crate::log::Log;
 use crate::log::op::{Decoder, Op, Target, decode};
+use crate::log::stream::{self, Stream};
+use crate::log::{GroupVisitor, Log};
 use crate::page::{Lsn, PAGE_SIZE, PageNo, PageType, page_lsn, page_space, put_u64};
 use crate::space::layout;
 use crate::space::{FileId, SpaceId};
@@ -60,6 +62,10 @@ struct Gone {
     freed: HashMap<(u64, PageNo), Lsn>,
     /// Files made by the log: to be created if missing.
     created: HashSet<u64>,
+    /// Files that the log has images of pages of.
+    imaged: HashSet<u64>,
+    /// Start of the first group that says that pages were published which the log has not.
+    unlogged: Option<Lsn>,
 }
 
 impl Gone {
@@ -80,6 +86,12 @@ impl Gone {
                 ..
             } => {
                 self.created.insert(target.file.0);
+            }
+            Op::Image { .. } => {
+                self.imaged.insert(target.file.0);
+            }
+            op if *op == UNLOGGED && target.page == 0 && target.file == FileId::SHARED => {
+                self.unlogged.get_or_insert(start);
             }
             _ => {}
         }
@@ -153,21 +165,9 @@ pub(crate) fn recover(
     memory: usize,
     doublewrite: &mut Doublewrite,
 ) -> Result<RecoveryReport> {
-    let mut report = RecoveryReport {
-        from,
-        ..RecoveryReport::default()
-    };
     log.settle()?;
     settle_names(storage)?;
-    let mut gone = Gone::default();
-    report.to = log.walk(from, &mut |start, _, payload| {
-        report.groups += 1;
-        for op in decode(payload) {
-            let (target, op) = op?;
-            gone.note(start, target, &op);
-        }
-        Ok(())
-    })?;
+    let (gone, mut report) = look(from, |visit| log.walk(from, visit))?;
     // Nothing has been changed so far.
     Doublewrite::check(storage, report.to)?;
     if let Some(lsn) = log.resumes_after(report.to)? {
@@ -182,10 +182,88 @@ pub(crate) fn recover(
         log.scan(from, &mut |_, _, _| Ok(()))?;
         return Ok(report);
     }
+    redo(storage, &gone, memory, doublewrite, &mut report, |visit| {
+        log.scan(from, visit)
+    })?;
+    Ok(report)
+}
+
+/// Redoes a copy of the log, `len` bytes from `from` on, on copies of files. All of it must be there. `alone`: nobody has copied pages
+/// meanwhile, so it must have those that are written past it, too. The report, and the epoch of the last group (`epoch`: that none is below).
+pub(crate) fn redo_copy(
+    storage: &dyn Storage,
+    stream: &dyn Stream,
+    (from, len): (Lsn, u64),
+    alone: bool,
+    epoch: u32,
+    memory: usize,
+) -> Result<(RecoveryReport, u32)> {
+    let mut last = epoch;
+    let (mut gone, mut report) = look(from, |visit| {
+        let (end, epoch) = stream::walk(stream, from, len, epoch, visit)?;
+        last = epoch;
+        Ok(end)
+    })?;
+    if report.to != from + len {
+        let (to, end) = (report.to, from + len);
+        let what = format!("the copy of the log ends at LSN {to}, not at {end}");
+        return Err(Error::Corrupt(what));
+    }
+    if alone && let Some(lsn) = gone.unlogged {
+        return Err(Error::Invalid(format!(
+            "at LSN {lsn} a table was built in bulk while the log was not archived: an earlier LSN, or a later backup, can be restored"
+        )));
+    }
+    // A build's images come before its file's header.
+    gone.created.extend(&gone.imaged);
+    if report.groups > 0 {
+        let mut doublewrite = Doublewrite::open(storage)?;
+        redo(
+            storage,
+            &gone,
+            memory,
+            &mut doublewrite,
+            &mut report,
+            |visit| stream::walk(stream, from, len, epoch, visit).map(drop),
+        )?;
+    }
+    Ok((report, last))
+}
+
+/// Reads the log once for what need not be redone.
+fn look(
+    from: Lsn,
+    walk: impl FnOnce(GroupVisitor<'_>) -> Result<Lsn>,
+) -> Result<(Gone, RecoveryReport)> {
+    let mut report = RecoveryReport {
+        from,
+        ..RecoveryReport::default()
+    };
+    let mut gone = Gone::default();
+    report.to = walk(&mut |start, _, payload| {
+        report.groups += 1;
+        for op in decode(payload) {
+            let (target, op) = op?;
+            gone.note(start, target, &op);
+        }
+        Ok(())
+    })?;
+    Ok((gone, report))
+}
+
+/// Reads the log again, and redoes it.
+fn redo(
+    storage: &dyn Storage,
+    gone: &Gone,
+    memory: usize,
+    doublewrite: &mut Doublewrite,
+    report: &mut RecoveryReport,
+    walk: impl FnOnce(GroupVisitor<'_>) -> Result<()>,
+) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get().clamp(1, 4));
     let shared = Shared {
         storage,
-        gone: &gone,
+        gone,
         files: Mutex::default(),
         doublewrite: Mutex::new(doublewrite),
     };
@@ -201,11 +279,11 @@ pub(crate) fn recover(
         ops: vec![Vec::new(); threads],
         ..Chunk::default()
     };
-    log.scan(from, &mut |start, end, payload| {
+    walk(&mut |start, end, payload| {
         if chunk.bytes.len() + payload.len() > chunk_bytes || chunk.weight() > chunk_bytes {
             chunk.apply(&shared, &mut workers)?;
         }
-        chunk.push(&gone, start, end, payload)
+        chunk.push(gone, start, end, payload)
     })?;
     chunk.apply(&shared, &mut workers)?;
     for w in &mut workers {
@@ -230,7 +308,7 @@ pub(crate) fn recover(
                 .map_err(|e| Error::io(format!("sync folder '{folder}'"), &e))?;
         }
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Makes durable which files there are. One that a killed process made, and of which its log says nothing yet, would pass for a

@@ -675,6 +675,19 @@ impl FileAlloc {
         all
     }
 
+    /// Whether the log knows the page as used.
+    pub fn is_used(&self, page: PageNo) -> bool {
+        let extent = self.extents.get((page / EXTENT_PAGES) as usize);
+        extent.is_some_and(|x| x.logged_used & 1 << (page % EXTENT_PAGES) != 0)
+    }
+
+    /// Whether an extent is nobody's, in memory and in the log, and has none of the file's own pages.
+    pub fn is_vacant(&self, extent: u32) -> bool {
+        let x = self.extents.get(extent as usize);
+        let vacant = |x: &Extent| (x.owner | x.logged_owner, x.used | x.logged_used) == (0, 0);
+        !is_map_extent(extent) && x.is_some_and(vacant)
+    }
+
     /// A group ending at `end` changed this bookkeeping page; `start` if it was clean.
     pub fn stamp(&mut self, slot: SlotNo, start: Lsn, end: Lsn) -> bool {
         let s = &mut self.slots[slot as usize];

@@ -24,11 +24,13 @@ pub enum DdlStage {
     LogApplyTable,
     /// What was built takes its place.
     End,
+    /// No table's: pages are copied for a backup.
+    Backup,
 }
 
 impl DdlStage {
     /// All of them.
-    pub const ALL: [DdlStage; 7] = [
+    pub const ALL: [DdlStage; 8] = [
         DdlStage::Read,
         DdlStage::MergeSort,
         DdlStage::Insert,
@@ -36,6 +38,7 @@ impl DdlStage {
         DdlStage::LogApplyIndex,
         DdlStage::LogApplyTable,
         DdlStage::End,
+        DdlStage::Backup,
     ];
 
     /// InnoDB's name of it.
@@ -48,6 +51,7 @@ impl DdlStage {
             DdlStage::LogApplyIndex => "log apply index",
             DdlStage::LogApplyTable => "log apply table",
             DdlStage::End => "end",
+            DdlStage::Backup => "backup",
         }
     }
 }
@@ -103,9 +107,14 @@ impl Drop for Seen<'_> {
 impl Progress {
     /// Begins: nothing of about so many rows and entries is done.
     pub fn begin(&self, estimated: u64) -> Seen<'_> {
+        self.begin_in(DdlStage::Read, estimated)
+    }
+
+    /// The same in a stage.
+    pub fn begin_in(&self, stage: DdlStage, estimated: u64) -> Seen<'_> {
         self.completed.store(0, Ordering::Relaxed);
         self.estimated.store(estimated, Ordering::Relaxed);
-        *self.running.lock() = Some(self.next(DdlStage::Read));
+        *self.running.lock() = Some(self.next(stage));
         Seen(self)
     }
 
@@ -129,6 +138,12 @@ impl Progress {
     #[inline]
     pub fn add(&self, done: u64) {
         self.completed.fetch_add(done, Ordering::Relaxed);
+    }
+
+    /// So much is done of so much, of a backup: in bytes.
+    pub fn set(&self, completed: u64, estimated: u64) {
+        self.completed.store(completed, Ordering::Relaxed);
+        self.estimated.store(estimated, Ordering::Relaxed);
     }
 
     /// How far it is, if it is under way.

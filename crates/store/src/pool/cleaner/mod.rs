@@ -307,9 +307,10 @@ impl Core {
         let end = self.log.end_lsn();
         let lsn = self.oldest_dirty().unwrap_or(end).min(end);
         drop(writing);
+        let full = self.log_room.is_waited_for();
+        let lsn = self.log.checkpoint_limit(lsn, full);
         let gain = lsn.saturating_sub(self.log.checkpoint_lsn());
         let worth = self.log.capacity() / CHECKPOINT_SHARE;
-        let full = self.log_room.is_waited_for();
         if gain == 0 || !(gain >= worth || idle || full) {
             return Ok(());
         }
