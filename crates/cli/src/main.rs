@@ -4,7 +4,9 @@
 //! done, 1 failed (or `check` found problems), 2 wrong usage.
 
 mod allocator;
+mod backup;
 mod check;
+mod restore;
 mod serve;
 mod settings;
 mod shell;
@@ -33,6 +35,10 @@ enum Command {
     },
     /// Verify every page, tree and catalog row of a data directory that no server uses
     Check(check::Args),
+    /// Have a running server copy its database into a directory of its machine
+    Backup(backup::Args),
+    /// Make a data directory of backups and archived log
+    Restore(restore::Args),
 }
 
 #[derive(Subcommand)]
@@ -80,6 +86,8 @@ fn main() -> ExitCode {
         Command::Sql(args) => shell::run(&args),
         Command::Lab { experiment } => experiment.run(),
         Command::Check(args) => check::run(&args),
+        Command::Backup(args) => backup::run(&args),
+        Command::Restore(args) => restore::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

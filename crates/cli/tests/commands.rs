@@ -366,3 +366,192 @@ fn many_tables_runs_embedded_and_on_a_server() {
     );
     assert_eq!(stdout(&left).lines().count(), 1, "{}", stdout(&left));
 }
+
+/// A connection to a server that listens on the socket in its data directory.
+fn client(data: &Path) -> mysql::Conn {
+    let socket = data.join("millpond.sock").display().to_string();
+    let options = mysql::OptsBuilder::new()
+        .socket(Some(socket))
+        .prefer_socket(false)
+        .user(Some("root"));
+    mysql::Conn::new(options).unwrap()
+}
+
+/// A command that opens no data directory of its own.
+fn command(args: &[&str]) -> Output {
+    let mut c = Command::new(env!("CARGO_BIN_EXE_millpond"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("MILLPOND_")) {
+        c.env_remove(name);
+    }
+    c.args(args).output().unwrap()
+}
+
+fn succeeds(args: &[&str]) -> String {
+    let out = command(args);
+    assert!(out.status.success(), "{args:?}: {}", stderr(&out));
+    stdout(&out).to_string()
+}
+
+fn fails(args: &[&str], why: &str) {
+    let out = command(args);
+    assert!(!out.status.success(), "{args:?}");
+    assert!(stderr(&out).contains(why), "{args:?}: {}", stderr(&out));
+}
+
+/// Sums and counts of the table, read from a copy that was restored.
+fn restored(data: &Path) -> Vec<(u64, u64)> {
+    let out = run(&["check"], data);
+    assert!(out.status.success(), "{}{}", stdout(&out), stderr(&out));
+    let server = Serving::start(data, &["--port", "0"]);
+    let found = sums(&mut client(data));
+    assert!(server.stop("-TERM").0);
+    found
+}
+
+fn sums(c: &mut mysql::Conn) -> Vec<(u64, u64)> {
+    use mysql::prelude::Queryable;
+    c.query("SELECT COUNT(*), COALESCE(SUM(n), 0) FROM d.t UNION ALL SELECT COUNT(*), 0 FROM d.big")
+        .unwrap()
+}
+
+#[test]
+fn a_server_is_backed_up_and_restored_to_any_time() {
+    use mysql::prelude::Queryable;
+    let dir = Dir::new();
+    let data = dir.data();
+    let at = |name: &str| dir.0.join(name).display().to_string();
+    let allowed = format!("secure_file_priv={}", dir.0.display());
+    let archive = format!("millpond_log_archive_dir={}", at("archive"));
+    let server = Serving::start(
+        &data,
+        &["--port", "0", "--set", &allowed, "--set", &archive],
+    );
+    let mut c = client(&data);
+    c.query_drop("CREATE DATABASE d").unwrap();
+    c.query_drop("CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, n INT, KEY (n))")
+        .unwrap();
+    c.query_drop("CREATE TABLE d.big (id INT PRIMARY KEY, pad CHAR(200))")
+        .unwrap();
+    c.query_drop("SET PERSIST long_query_time = 7").unwrap();
+    let insert = |c: &mut mysql::Conn, n: u32| {
+        c.query_drop(format!("INSERT INTO d.t (n) VALUES ({n}), ({n})"))
+            .unwrap();
+    };
+    insert(&mut c, 1);
+    let socket = data.join("millpond.sock").display().to_string();
+    let backup = |args: &[&str]| {
+        succeeds(&[&["backup", "--socket", &socket, "--to"], args].concat());
+    };
+    backup(&[&at("full")]);
+    let full = sums(&mut c);
+    // In bulk, past the log.
+    c.query_drop("SET SESSION cte_max_recursion_depth = 100000")
+        .unwrap();
+    c.query_drop(
+        "INSERT INTO d.big WITH RECURSIVE s (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 12000) SELECT i, 'x' FROM s",
+    )
+    .unwrap();
+    insert(&mut c, 10);
+    backup(&[&at("more"), "--base", &at("full")]);
+    let more = sums(&mut c);
+    insert(&mut c, 100);
+    let last = sums(&mut c);
+    // Past that, by what the archive takes for times.
+    std::thread::sleep(std::time::Duration::from_millis(2200));
+    let time: String = c
+        .query_first("SELECT DATE_FORMAT(UTC_TIMESTAMP(), '%Y-%m-%d %H:%i:%s')")
+        .unwrap()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    c.query_drop("DROP TABLE d.t").unwrap();
+
+    let codes = [
+        (format!("BACKUP TO '{}'", at("full")), 1086),
+        ("BACKUP TO '/nowhere/else'".to_string(), 1290),
+        (
+            format!("BACKUP TO '{}' INCREMENTAL FROM '{}'", at("x"), at("none")),
+            29,
+        ),
+        ("BACKUP TO".to_string(), 1064),
+    ];
+    c.query_drop("CREATE USER u").unwrap();
+    for (statement, code) in codes {
+        match c.query_drop(&statement) {
+            Err(mysql::Error::MySqlError(e)) => assert_eq!(e.code, code, "{statement}: {e}"),
+            other => panic!("{statement}: {other:?}"),
+        }
+    }
+    drop(c);
+    assert!(server.stop("-TERM").0);
+
+    let restore = |args: &[&str], to: &str| {
+        succeeds(&[&["restore", "--to", &at(to)], args].concat());
+        restored(&dir.0.join(to))
+    };
+    let (f, m, a) = (at("full"), at("more"), at("archive"));
+    assert_eq!(restore(&["--from", &f], "r1"), full);
+    assert!(dir.0.join("r1/mysqld-auto.cnf").exists());
+    assert_eq!(restore(&["--from", &f, "--from", &m], "r2"), more);
+    let args = ["--from", &f, "--archive", &a, "--until", &time];
+    assert_eq!(restore(&args, "r3"), last);
+    let args = [
+        "--from",
+        &f,
+        "--from",
+        &m,
+        "--archive",
+        &a,
+        "--until",
+        &time,
+    ];
+    assert_eq!(restore(&args, "r4"), last);
+    fails(&["restore", "--from", &f, "--to", &at("r1")], "not empty");
+    fails(&["restore", "--from", &m, "--to", &at("r5")], "incremental");
+    fails(
+        &["restore", "--from", &a, "--to", &at("r5")],
+        "no finished backup",
+    );
+    fails(
+        &["restore", "--from", &f, "--to", &at("r5"), "--until", &time],
+        "--archive",
+    );
+}
+
+/// KILL ends a backup, and leaves nothing of it.
+#[test]
+fn a_backup_is_shown_and_killed() {
+    use mysql::prelude::Queryable;
+    let dir = Dir::new();
+    let data = dir.data();
+    let allowed = format!("secure_file_priv={}", dir.0.display());
+    let slow = "millpond_backup_bytes_per_sec=1000";
+    let _server = Serving::start(&data, &["--port", "0", "--set", &allowed, "--set", slow]);
+    let (mut c, mut other) = (client(&data), client(&data));
+    c.query_drop("CREATE DATABASE d; ").unwrap();
+    let to = dir.0.join("slow");
+    let id = c.connection_id();
+    let statement = format!("BACKUP TO '{}'", to.display());
+    let backup = std::thread::spawn(move || c.query_drop(statement));
+    let state = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID = {id}");
+    loop {
+        let state: Option<Option<String>> = other.query_first(&state).unwrap();
+        if state
+            .flatten()
+            .unwrap_or_default()
+            .starts_with("copying pages for a backup")
+        {
+            break;
+        }
+        assert!(!backup.is_finished());
+    }
+    match other.query_drop(format!("BACKUP TO '{}'", dir.0.join("beside").display())) {
+        Err(mysql::Error::MySqlError(e)) => assert_eq!(e.code, 3634),
+        other => panic!("{other:?}"),
+    }
+    other.query_drop(format!("KILL QUERY {id}")).unwrap();
+    match backup.join().unwrap() {
+        Err(mysql::Error::MySqlError(e)) => assert_eq!(e.code, 1317),
+        other => panic!("{other:?}"),
+    }
+    assert!(!to.exists() && !dir.0.join("beside").exists());
+}

@@ -37,6 +37,7 @@ counters! {
     AlterUserDefaultRole = "Com_alter_user_default_role",
     AlterView = "Com_alter_view",
     Analyze = "Com_analyze",
+    Backup = "Com_backup",
     Begin = "Com_begin",
     CallProcedure = "Com_call_procedure",
     ChangeDb = "Com_change_db",

@@ -137,6 +137,13 @@ impl Persisted {
         &self.path
     }
 
+    /// Its name and what is in it, if it is there.
+    pub fn file(&self) -> Option<(String, Vec<u8>)> {
+        // It is replaced under this lock.
+        let _entries = self.entries.lock();
+        Some((FILE.to_string(), fs::read(&self.path).ok()?))
+    }
+
     /// What it says now.
     pub fn entries(&self) -> Entries {
         self.entries.lock().clone()

@@ -39,7 +39,7 @@ pub mod env;
 pub mod exec;
 mod explain;
 pub mod expr;
-mod files;
+pub mod files;
 pub mod fulltext;
 mod logical;
 pub mod memory;

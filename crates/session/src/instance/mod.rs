@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
 
+use millpond_store::backup::Archive;
 use millpond_store::io::{Counted, FileCounts, RealStorage, Storage};
 use millpond_store::log::FlushAtCommit;
 use millpond_store::{DropAlgorithm, Engine, Options};
@@ -126,6 +127,8 @@ pub(crate) struct Inner {
     pub sources: Mutex<HashMap<usize, Source>>,
     /// What SHUTDOWN does; `None`: there is no server that could be shut down.
     stop: RwLock<Option<Stop>>,
+    /// Copies the log to where it is archived.
+    archive: Mutex<Option<Archive>>,
     /// Runs events.
     pub scheduler: Scheduler,
     /// Measures tables that have changed. It goes last: it has a handle to the engine.
@@ -421,8 +424,10 @@ impl Instance {
             persisted,
             sources: Mutex::new(sources),
             stop: RwLock::default(),
+            archive: Mutex::default(),
             scheduler: Scheduler::default(),
         }));
+        instance.start_archive()?;
         instance.start_slow_log();
         if instance.0.accounts.snapshot().has_restrictions() {
             // They are in force, whatever was asked for.
@@ -467,7 +472,24 @@ impl Instance {
         if let Err(e) = self.0.slow_log.stop() {
             tracing::error!(error = %e, "cannot close the slow query log");
         }
+        // It copies what is logged by now.
+        drop(self.0.archive.lock().take());
         self.0.engine.close().map_err(|e| store_error(e, ""))
+    }
+    /// Archives the log, if `millpond_log_archive_dir` says where to.
+    fn start_archive(&self) -> SqlResult<()> {
+        let asked = self.global_text("millpond_log_archive_dir");
+        let Some(path) = asked.filter(|p| !p.is_empty()) else {
+            return Ok(());
+        };
+        let cannot = |why: String| {
+            let m = format!("Can't archive the log in '{path}': {why}");
+            SqlError::new(1105, m)
+        };
+        let storage = RealStorage::new(&path).map_err(|e| cannot(e.to_string()))?;
+        let archive = self.0.engine.archive_log(Arc::new(storage));
+        *self.0.archive.lock() = Some(archive.map_err(|e| cannot(e.to_string()))?);
+        Ok(())
     }
     /// Has SHUTDOWN call this, which begins to stop the server; the answer goes out meanwhile.
     pub fn on_shutdown(&self, stop: impl Fn() + Send + Sync + 'static) {

@@ -408,6 +408,7 @@ impl Asker<'_> {
             S::AlterInstance(InstanceAction::ReloadTls { .. }) => {
                 self.access.check_dynamic("CONNECTION_ADMIN")
             }
+            S::Backup { .. } => self.access.check_dynamic("BACKUP_ADMIN"),
             S::Shutdown | S::Restart => self.access.check_global(p::SHUTDOWN),
             // It depends on what variables there are in the file.
             S::ResetPersist { .. } => Ok(()),

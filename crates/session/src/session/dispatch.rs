@@ -412,6 +412,7 @@ impl Session {
                 self.reset_persist(name.as_ref(), *if_exists)?;
                 Ok(Answer::ok())
             }
+            S::Backup { directory, base } => self.backup(directory, base.as_deref()),
             S::Shutdown => {
                 self.instance.shut_down()?;
                 Ok(Answer::ok())

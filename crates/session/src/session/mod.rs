@@ -23,6 +23,7 @@
 //! | `program` | stored programs, run |
 //! | `analyze` | ANALYZE TABLE |
 //! | `admin` | FLUSH, LOCK TABLES, table maintenance |
+//! | `backup` | BACKUP |
 //!
 //! A session runs on one thread at a time and never waits for another session but inside the store (row
 //! and metadata locks). Whatever fails leaves the transaction as MySQL leaves it: the statement undone,
@@ -32,6 +33,7 @@ mod accounts;
 mod admin;
 mod allowed;
 mod analyze;
+mod backup;
 mod checksum;
 mod dispatch;
 mod greeting;

@@ -12,6 +12,7 @@ use millpond_sql::env::privileges::PROCESS;
 use millpond_sql::parse::ast::Scope;
 use millpond_sql::types::{BaseType, Charset, Collation};
 use millpond_sql::value::Value;
+use millpond_store::txn::DdlStage;
 
 /// The collations there are, in the order of their names.
 fn by_name() -> Vec<Collation> {
@@ -192,6 +193,9 @@ fn state(p: &Process, waiting: Option<&'static str>) -> Cow<'static, str> {
         "UPDATE" | "DELETE" => "updating".into(),
         "INSERT" | "REPLACE" => "update".into(),
         _ => match &p.progress {
+            Some(now) if now.stage == DdlStage::Backup => {
+                format!("copying pages for a backup: {}%", now.percent()).into()
+            }
             Some(now) => {
                 let (stage, percent) = (now.stage.name(), now.percent());
                 format!("altering table ({stage}): {percent}%").into()

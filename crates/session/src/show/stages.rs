@@ -14,6 +14,9 @@ const PS_PER_NS: u128 = 1000;
 /// What InnoDB's stages begin with.
 const PREFIX: &str = "stage/innodb/alter table";
 
+/// A backup's, whose work is counted in bytes of files.
+const BACKUP: &str = "stage/millpond/backup";
+
 pub(super) fn tables(database: &str) -> Vec<Virtual> {
     match database {
         PS => vec![current()],
@@ -23,7 +26,10 @@ pub(super) fn tables(database: &str) -> Vec<Virtual> {
 
 /// The instrument of a stage.
 pub(super) fn event(stage: DdlStage) -> String {
-    format!("{PREFIX} ({})", stage.name())
+    match stage {
+        DdlStage::Backup => BACKUP.into(),
+        _ => format!("{PREFIX} ({})", stage.name()),
+    }
 }
 
 fn picoseconds(from: Instant, to: Instant) -> Value<'static> {

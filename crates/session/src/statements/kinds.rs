@@ -396,6 +396,7 @@ fn admin_row(kind: &StatementKind, statement: &AdminStatement) -> SqlResult<Row>
             Row::new(C::AlterInstance, W::Other, Effect::Commits).unpreparable()
         }
         S::AlterInstance(_) => return refused("ALTER INSTANCE"),
+        S::Backup { .. } => Row::new(C::Backup, W::Other, Effect::Own).unpreparable(),
         S::ResetPersist { .. } => Row::new(C::Reset, W::Other, Effect::Own).unpreparable(),
         S::Restart => Row::new(C::Restart, W::Other, Effect::Own).unpreparable(),
         S::Shutdown => Row::new(C::Shutdown, W::Other, Effect::Own).unpreparable(),

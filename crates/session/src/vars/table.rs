@@ -821,6 +821,14 @@ pub(super) static VARS: &[Def] = &[
         Free,
     ),
     def("max_write_lock_count", Global, num(1, MAX), U(MAX), Fixed),
+    // 0: no limit.
+    def(
+        "millpond_backup_bytes_per_sec",
+        Global,
+        num(0, MAX),
+        U(0),
+        Free,
+    ),
     def(
         "millpond_batch_rows",
         Both,
@@ -842,6 +850,7 @@ pub(super) static VARS: &[Def] = &[
         T("millpond"),
         Free,
     ),
+    def("millpond_log_archive_dir", Global, TEXT, T(""), ReadOnly),
     // 0: as many as the machine has cores.
     def("millpond_parallel_workers", Both, num(0, 1024), U(0), Free),
     def(

@@ -138,6 +138,28 @@ pub fn create(env: &SessionEnv, name: &str) -> SqlResult<Created> {
     }
 }
 
+/// Where a directory is, which need not be there, that a statement is to fill or to read. Errors 1290; 1 if what it would lie in is not there.
+pub fn directory(env: &SessionEnv, name: &str) -> SqlResult<PathBuf> {
+    let allowed = Allowed::of(env)?;
+    if let Allowed::Nothing = allowed {
+        return Err(refused());
+    }
+    let path = absolute(env, name)?;
+    let path = match (
+        fs::canonicalize(&path).or_else(|_| resolved(&path)),
+        &allowed,
+    ) {
+        (Ok(path), _) => path,
+        (Err(_), Allowed::Within(_)) => return Err(refused()),
+        (Err(e), _) => {
+            let what = format!("Can't create/write to file '{name}'");
+            return Err(system_error(1, what, &e));
+        }
+    };
+    allowed.check(&path)?;
+    Ok(path)
+}
+
 /// Error 3: a file that was opened can't be written.
 pub fn write_error(name: &str, e: &io::Error) -> SqlError {
     system_error(3, format!("Error writing file '{name}'"), e)

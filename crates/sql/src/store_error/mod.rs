@@ -115,6 +115,10 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
         Error::TablespaceNotEmpty(name) => {
             SqlError::new(3120, format!("Tablespace `{name}` is not empty."))
         }
+        Error::BackupRuns => SqlError::new(
+            3634,
+            "Too many concurrent clone operations. Maximum allowed - 1.",
+        ),
         Error::Locked(what) => SqlError::new(1105, what),
         other => SqlError::new(1105, other.to_string()),
     }

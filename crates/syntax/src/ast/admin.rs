@@ -50,6 +50,13 @@ pub enum AdminStatement {
     InstallComponent(Items<String>, Items<SetItem>),
     /// UNINSTALL COMPONENT.
     UninstallComponent(Items<String>),
+    /// BACKUP TO (Millpond's own).
+    Backup {
+        /// A directory on the server.
+        directory: String,
+        /// INCREMENTAL FROM: the directory of the backup before.
+        base: Option<String>,
+    },
     /// CLONE LOCAL DATA DIRECTORY.
     CloneLocal(String),
     /// CLONE INSTANCE FROM.
@@ -273,6 +280,10 @@ impl fmt::Display for AdminStatement {
                 write!(f, "{}{}", flag(!set.is_empty(), " SET "), List(set))
             }
             S::UninstallComponent(urns) => write!(f, "UNINSTALL COMPONENT {}", Texts(urns)),
+            S::Backup { directory, base } => {
+                write!(f, "BACKUP TO {}", Quoted(directory))?;
+                OptText(" INCREMENTAL FROM ", base).fmt(f)
+            }
             S::CloneLocal(directory) => {
                 write!(f, "CLONE LOCAL DATA DIRECTORY = {}", Quoted(directory))
             }

@@ -107,6 +107,18 @@ impl Parser<'_> {
         }))
     }
 
+    /// BACKUP.
+    pub(crate) fn backup(&mut self) -> Result<StatementKind> {
+        self.next();
+        self.expect(K::TO)?;
+        let directory = self.text_literal()?;
+        let base = match self.eat_words("INCREMENTAL FROM") {
+            true => Some(self.text_literal()?),
+            false => None,
+        };
+        Ok(admin(AdminStatement::Backup { directory, base }))
+    }
+
     /// CLONE.
     pub(crate) fn clone_data(&mut self) -> Result<StatementKind> {
         self.next();

@@ -58,6 +58,7 @@ const STATEMENTS: &[(K, Parse)] = &[
     (K::REPAIR, |p| p.maintain()),
     (K::INSTALL, |p| p.install()),
     (K::UNINSTALL, |p| p.uninstall()),
+    (K::BACKUP, |p| p.backup()),
     (K::CLONE, |p| p.clone_data()),
     (K::BINLOG, |p| p.binlog()),
     (K::CACHE, |p| p.cache_index()),
