@@ -93,6 +93,8 @@ pub enum Error {
     TablespaceNotEmpty(String),
     /// A backup is under way, and there is one at a time.
     BackupRuns,
+    /// It cannot be done within a transaction that is open, for what it does could not be undone with that; what it is, for people.
+    NotInTransaction(String),
     /// Bad configuration or an argument the caller must not pass.
     Invalid(String),
 }
@@ -179,6 +181,7 @@ impl std::fmt::Display for Error {
             Error::TablespaceNotEmpty(s) => write!(f, "tablespace '{s}' is not empty"),
             Error::Locked(s) => write!(f, "{s}"),
             Error::BackupRuns => f.write_str("another backup is under way"),
+            Error::NotInTransaction(s) => write!(f, "{s} cannot be undone with a transaction"),
             Error::Invalid(s) => write!(f, "{s}"),
         }
     }

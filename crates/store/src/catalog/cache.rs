@@ -173,6 +173,11 @@ impl Cache {
         table
     }
 
+    /// Makes an object that nobody has known by id the table's. The caller holds the load lock.
+    pub fn insert_id(&self, table: &Arc<Table>) {
+        self.ids(table.def.id).map.lock().insert(table);
+    }
+
     pub fn insert_name(&self, name: String, table: &Arc<Table>) {
         let mut names = self.names(&name).lock();
         names.insert(name.into_boxed_str(), table.clone());

@@ -13,10 +13,23 @@ pub(crate) struct Handler(pub Arc<Catalog>);
 impl UndoHandler for Handler {
     fn undo(&self, trx: TrxId, at: RollPtr, payload: &[u8]) -> Result<()> {
         let (table, undo) = Undo::read(payload)?;
-        match self.0.by_id(table)? {
-            Some(t) => t.undo(trx, at, &undo),
-            None => Ok(()),
+        // Before and after: what is opened in between is of neither.
+        let defines = table == self.0.tables.def.id;
+        if defines {
+            self.0.undoing(trx);
         }
+        let Some(t) = self.0.for_undo(trx, table)? else {
+            return Ok(());
+        };
+        let done = t.undo(trx, at, &undo);
+        if defines {
+            self.0.undoing(trx);
+        }
+        done
+    }
+
+    fn ended(&self, trx: TrxId) {
+        self.0.end_pending(trx);
     }
 
     fn purge(&self, trx: TrxId, at: RollPtr, payload: &[u8], oldest: &ReadView) -> Result<()> {

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `row` | bytes of catalog rows and keys |
 //! | `own` | the catalog's own tables: definitions, keys, roots |
+//! | `pending` | definitions that an unfinished transaction has changed |
 //! | `roots` | where the roots of indexes are recorded |
 //! | `cache` | open tables, by name and by id |
 //! | `statistics` | what the layer above has found out about tables |
@@ -27,6 +28,7 @@ mod handler;
 mod keys;
 mod objects;
 mod own;
+mod pending;
 pub(crate) mod references;
 mod roots;
 pub(crate) mod row;
@@ -39,6 +41,7 @@ pub use keys::Keys;
 pub(crate) use objects::OBJECTS;
 pub use objects::{Object, ObjectKey};
 pub(crate) use own::{OwnTable, tree_of};
+pub use pending::Behalf;
 pub(crate) use references::REFERENCES;
 pub use references::{Constraint, ConstraintKind, References};
 pub(crate) use statistics::STATISTICS;
@@ -49,8 +52,9 @@ pub use tablespaces::Tablespace;
 use crate::error::{Error, Result};
 use crate::page::PageNo;
 use crate::space::{FileId, Space, SpaceId};
+use crate::table::format::RowHeader;
 use crate::table::{Context, Direction, Fetch, KeyRange, ReadMode, Table};
-use crate::txn::{Isolation, Owner, Txn};
+use crate::txn::{Owner, Txn};
 use cache::Cache;
 use parking_lot::Mutex;
 use row::{Grave, TableRow};
@@ -173,6 +177,8 @@ pub(crate) struct Catalog {
     last_missing: AtomicU64,
     /// Tables that are refused: kept open, for their cores say so.
     quarantined: Mutex<HashMap<u64, Arc<Table>>>,
+    /// Transactions that have changed definitions and go on.
+    pendings: pending::Pendings,
 }
 
 impl Catalog {
@@ -205,6 +211,7 @@ impl Catalog {
             readers: Mutex::default(),
             last_missing: AtomicU64::new(0),
             quarantined: Mutex::default(),
+            pendings: pending::Pendings::default(),
             ctx: ctx.clone(),
         }))
     }
@@ -226,18 +233,6 @@ impl Catalog {
     pub fn has_anything(&self, def: &TableDef, index: &IndexDef) -> bool {
         let small = || own::is_sharing(def) && self.ctx.shared.has(index.space).unwrap_or(true);
         index.root != 0 || small()
-    }
-
-    /// Runs a read that sees what is committed now.
-    pub fn read<R>(&self, f: impl FnOnce(&mut Txn) -> Result<R>) -> Result<R> {
-        let sys = &self.ctx.sys;
-        let reader = self.readers.lock().pop().unwrap_or_else(|| sys.owner());
-        let mut txn = sys.begin(&reader, Isolation::ReadCommitted);
-        let result = f(&mut txn);
-        // It wrote nothing, so this only closes the view.
-        sys.commit(txn)?;
-        self.readers.lock().push(reader);
-        result
     }
 
     /// Options of a database.
@@ -408,7 +403,7 @@ impl Catalog {
 
     /// Up to `most` committed graveyard rows by space, from the one after `after` on.
     pub fn graves_after(&self, after: Option<SpaceId>, most: usize) -> Result<Vec<Grave>> {
-        self.read(|txn| {
+        self.read_committed(|txn| {
             let mut graves = Vec::new();
             let lower = after.map(|s| s.0.to_be_bytes().to_vec());
             let range = KeyRange {
@@ -429,8 +424,16 @@ impl Catalog {
     /// The committed grave of a space.
     pub fn grave(&self, space: SpaceId) -> Result<Option<Grave>> {
         let key = space.0.to_be_bytes();
-        let found = self.read(|txn| lookup(&self.graveyard, txn, 0, &key))?;
+        let found = self.read_committed(|txn| lookup(&self.graveyard, txn, 0, &key))?;
         found.map(|(_, row)| row::decode_grave(&row)).transpose()
+    }
+
+    /// Whether an unfinished transaction has removed the grave of a space, whatever it did to it then.
+    pub fn is_contested(&self, space: SpaceId) -> Result<bool> {
+        let key = space.0.to_be_bytes();
+        let newest = self.graveyard.indexes[0].tree.get(&key, RowHeader::read)?;
+        let by = newest.flatten().map_or(0, |header| header.trx);
+        Ok(self.ctx.sys.is_active(by))
     }
 
     /// Opens a table by name. The caller holds its metadata lock.
@@ -441,6 +444,10 @@ impl Catalog {
     /// Opens a partition of an open table, whose metadata lock the caller holds.
     pub fn open_partition(&self, table: &Table, partition: &str) -> Result<Arc<Table>> {
         let name = row::partition_name(&table.def.name, partition);
+        let own = (&*table.def.database, &*name);
+        if let Some(open) = self.open_private(table.private, own, Some(table)) {
+            return open;
+        }
         self.open_named(&table.def.database, &name, Some(table))
     }
 
@@ -460,11 +467,11 @@ impl Catalog {
             return Ok(t);
         }
         let missing = || self.missing(database, name);
-        let found = self.read(|txn| self.table(txn, database, name))?;
+        let found = self.read_committed(|txn| self.table(txn, database, name))?;
         let id = found.ok_or_else(missing)?.def.id;
         let _loading = self.cache.loading(id);
         // Under the load lock the row is current: nobody closes an object of the table behind our back.
-        let found = self.read(|txn| self.table(txn, database, name))?;
+        let found = self.read_committed(|txn| self.table(txn, database, name))?;
         let row = found.ok_or_else(missing)?;
         let table = self.adopt(row, of)?;
         table.refuse_quarantined()?;
@@ -500,7 +507,7 @@ impl Catalog {
 
     /// A table and its partitions.
     fn family(&self, database: &str, name: &str) -> Result<Vec<Arc<Table>>> {
-        let ids = self.read(|txn| {
+        let ids = self.read_committed(|txn| {
             let mut names = self.partition_names(txn, database, name)?;
             names.push(name.into());
             let mut ids = Vec::with_capacity(names.len());
@@ -536,12 +543,15 @@ impl Catalog {
             return Ok(None);
         }
         let _loading = self.cache.loading(id);
-        match self.read(|txn| self.table_by_id(txn, id))? {
+        let own = self.is_any_pending();
+        match self.read_committed(|txn| self.table_by_id(txn, id))? {
             Some(row) => {
                 let table = self.adopt(row, None)?;
                 self.cache.trim(id)?;
                 Ok(Some(table))
             }
+            // It may be a transaction's that is to commit.
+            None if own => Ok(None),
             None => {
                 self.last_missing.store(id, Ordering::Relaxed);
                 Ok(None)
@@ -552,17 +562,21 @@ impl Catalog {
     /// The object for a row: the open one if it is of this version, else a new one that takes over its core.
     /// `of`: the table of a partition, whose codec serves all its partitions, as they have the same rows and indexes.
     fn adopt(&self, row: TableRow, of: Option<&Table>) -> Result<Arc<Table>> {
-        let codec = match of {
+        let codec = self.codec_of(&row, of)?;
+        let id = row.def.id;
+        Ok(self.cache.adopt(id, row.version, |old| {
+            own::open_user(&self.ctx, row, codec, old)
+        }))
+    }
+
+    fn codec_of(&self, row: &TableRow, of: Option<&Table>) -> Result<Arc<dyn KeyCodec>> {
+        Ok(match of {
             Some(table) => table.codec.clone(),
             None if row.def.database == CATALOG_DATABASE => {
                 Arc::new(OwnTable::named(&row.def.name))
             }
             None => self.codecs.codec(&row.def)?,
-        };
-        let id = row.def.id;
-        Ok(self.cache.adopt(id, row.version, |old| {
-            own::open_user(&self.ctx, row, codec, old)
-        }))
+        })
     }
 
     /// The object of a table as a row that is not in force yet will have it: for who makes it so, and nobody else.

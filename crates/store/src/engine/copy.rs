@@ -74,6 +74,7 @@ impl Engine {
         parts: &mut dyn CopiedParts,
     ) -> Result<usize> {
         let inner = &*self.0;
+        inner.refuse_lent(owner, "CREATE DATABASE ... LIKE")?;
         let (tables, built) = inner.ddl(owner, |txn, after| {
             inner.lock_for_copy(txn, what)?;
             let options = inner.catalog.database(txn, what.from)?;
@@ -190,7 +191,7 @@ impl Inner {
         what: CopyDatabase<'_>,
         models: &[TableRow],
         parts: &mut dyn CopiedParts,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<(Vec<TableRow>, Vec<Object>)> {
         after.relations.all_new_in(what.to);
         let mut rows = Vec::with_capacity(models.len());
@@ -274,7 +275,7 @@ impl Inner {
         what: CopyDatabase<'_>,
         copies: &Copies<'_>,
         objects: Vec<Object>,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         for object in objects {
             let key: &ObjectKey = &object.key;
@@ -300,7 +301,7 @@ impl Inner {
         &self,
         txn: &mut Txn,
         copies: &mut Copies<'_>,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<Built<'_>> {
         let mut built = Built::new(&self.pager);
         let large = self.copy_small_indexes(txn, copies, &mut built, after)?;
@@ -316,7 +317,7 @@ impl Inner {
         txn: &Txn,
         copies: &Copies<'_>,
         built: &mut Built<'_>,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<Vec<(usize, usize)>> {
         let (mut large, mut new) = (Vec::new(), NewEntries::default());
         for (t, (model, copy)) in copies.models.iter().zip(&copies.rows).enumerate() {
@@ -344,7 +345,7 @@ impl Inner {
         copies: &Copies<'_>,
         new: &mut NewEntries,
         built: &mut Built<'_>,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         if built.graves.is_empty() {
             let spaces = copies.rows.iter().flat_map(|r| &r.def.indexes);
@@ -372,7 +373,7 @@ impl Inner {
         copies: &mut Copies<'_>,
         large: &[(usize, usize)],
         built: &mut Built<'_>,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         // Not under the id that the grave of all small ones may have.
         for &(t, i) in large {
@@ -466,7 +467,7 @@ impl<'p> Built<'p> {
     }
 
     /// Digs graves, by a transaction of its own that comes in the log before what they name.
-    fn dig(&mut self, inner: &Inner, graves: Vec<Grave>, after: &mut Aftermath<'_>) -> Result<()> {
+    fn dig(&mut self, inner: &Inner, graves: Vec<Grave>, after: &mut Aftermath) -> Result<()> {
         let builder = inner.sys.owner();
         let mut digging = inner.sys.begin(&builder, Isolation::ReadCommitted);
         for grave in &graves {

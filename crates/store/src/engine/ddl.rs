@@ -11,9 +11,11 @@ use super::{Inner, NewTable, Place, Rename, TableName, no_table};
 use crate::catalog::row::{self, Grave, Late, TableRow};
 use crate::catalog::{CATALOG_DATABASE, Catalog, IndexDef, TableDef, full_name};
 use crate::error::{Error, Result};
-use crate::space::{FileId, SpaceId};
+use crate::page::Lsn;
+use crate::pool::Pager;
+use crate::space::{FileId, Space, SpaceId};
 use crate::table::{ReadMode, Table};
-use crate::txn::{Isolation, LockMode, MdlMode, Owner, Stance, TrxId, Txn, WaitPolicy};
+use crate::txn::{Isolation, LockMode, MdlLock, MdlMode, Owner, Stance, TrxId, Txn, WaitPolicy};
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -35,11 +37,11 @@ pub(super) struct Dead {
 }
 
 /// What is left to do once a DDL transaction is durable. Dropping it lets the reclaimer at the graves, however the DDL ends.
-pub(super) struct Aftermath<'r> {
+pub(super) struct Aftermath {
     pub dead: Vec<Dead>,
     /// What changes about who refers to whom.
     pub relations: Relations,
-    reclaimer: &'r Reclaimer,
+    reclaimer: Arc<Reclaimer>,
     /// Small indexes of tables that go, by space, and the table's place in `dead`; `None`: each has a grave of its own.
     gathered: Option<Vec<(SpaceId, usize)>>,
     /// Graves that the transaction digs.
@@ -47,20 +49,25 @@ pub(super) struct Aftermath<'r> {
     /// Graves of what it builds, dug by others before and removed by it.
     built: u64,
     committed: bool,
+    /// Spaces that the transaction has made, where their graves' end is in the log, and the pager.
+    made: Vec<Arc<Space>>,
+    made_at: Option<(Lsn, Arc<Pager>)>,
     /// The spaces of all of them, which the reclaimer leaves alone until they are buried.
-    unburied: Held<'r>,
+    unburied: Held,
 }
 
-impl<'r> Aftermath<'r> {
-    pub fn new(reclaimer: &'r Reclaimer) -> Aftermath<'r> {
+impl Aftermath {
+    pub fn new(reclaimer: &Arc<Reclaimer>) -> Aftermath {
         Aftermath {
             dead: Vec::new(),
             relations: Relations::default(),
-            reclaimer,
+            reclaimer: reclaimer.clone(),
             gathered: None,
             dug: 0,
             built: 0,
             committed: false,
+            made: Vec::new(),
+            made_at: None,
             unburied: reclaimer.hold(),
         }
     }
@@ -168,15 +175,31 @@ impl<'r> Aftermath<'r> {
     pub fn conclude(&mut self, catalog: &Catalog, txn: Txn) -> Result<()> {
         let pager = &catalog.ctx.pager;
         let lsn = catalog.ctx.sys.commit_no_wait(txn)?;
-        self.committed = true;
+        self.set_committed();
         pager.log().sync_to(lsn)?;
+        self.bury(catalog);
+        Ok(())
+    }
+
+    /// The transaction has committed.
+    pub fn set_committed(&mut self) {
+        self.committed = true;
+    }
+
+    /// Flags the spaces that have died with a transaction whose commit is durable.
+    pub fn bury(&self, catalog: &Catalog) {
         for d in &self.dead {
             catalog.bury(d.table, &d.spaces, &d.small, d.gone);
             if d.spaces.is_empty() && !d.partitioned {
-                pager.drop_empty();
+                catalog.ctx.pager.drop_empty();
             }
         }
-        Ok(())
+    }
+
+    /// The transaction has made spaces, whose graves are in the log up to `dug`: if it is undone they die.
+    pub fn making(&mut self, pager: &Arc<Pager>, dug: Lsn, spaces: Vec<Arc<Space>>) {
+        self.made.extend(spaces);
+        self.made_at = Some((dug, pager.clone()));
     }
 
     /// A grave of what is being built is there, whatever becomes of the transaction, which is to remove it.
@@ -186,8 +209,14 @@ impl<'r> Aftermath<'r> {
     }
 }
 
-impl Drop for Aftermath<'_> {
+impl Drop for Aftermath {
     fn drop(&mut self) {
+        if let (false, Some((dug, pager))) = (self.committed, &self.made_at) {
+            // They are neither served nor written any more. A stopped log has nothing written anyway.
+            if pager.log().sync_to(*dug).is_ok() {
+                pager.drop_spaces(&self.made);
+            }
+        }
         self.unburied.release();
         let (stay, go) = match self.committed {
             true => (self.dug, self.built),
@@ -230,20 +259,27 @@ impl Inner {
     pub(super) fn ddl<R>(
         &self,
         owner: &Arc<Owner>,
-        f: impl FnOnce(&mut Txn, &mut Aftermath<'_>) -> Result<R>,
+        f: impl FnOnce(&mut Txn, &mut Aftermath) -> Result<R>,
     ) -> Result<R> {
         self.on_catalog(owner, |txn, aftermath| {
-            self.lock_database(txn, EVERYTHING, MdlMode::Write)?;
+            // A deputy's statement has it.
+            if !txn.owner().is_deputy() {
+                self.lock_database(txn, EVERYTHING, MdlMode::Write)?;
+            }
             f(txn, aftermath)
         })
     }
 
-    /// Runs a transaction on the catalog.
+    /// Runs a transaction on the catalog, or a step of the owner's that is lent.
     fn on_catalog<R>(
         &self,
         owner: &Arc<Owner>,
-        f: impl FnOnce(&mut Txn, &mut Aftermath<'_>) -> Result<R>,
+        f: impl FnOnce(&mut Txn, &mut Aftermath) -> Result<R>,
     ) -> Result<R> {
+        let f = match self.join(owner, f) {
+            Ok(done) => return done,
+            Err(f) => f,
+        };
         let mut txn = self.sys.begin(owner, Isolation::ReadCommitted);
         let mut aftermath = Aftermath::new(&self.reclaimer);
         let done = f(&mut txn, &mut aftermath)
@@ -276,6 +312,10 @@ impl Inner {
         let names: BTreeSet<(&str, &str)> = names.collect();
         for (database, name) in &names {
             not_partition(database, name)?;
+        }
+        if txn.defines() {
+            // What it holds from before would be in the way again.
+            return self.lock_sorted(Stance::Firm, txn, &names);
         }
         let mdl = self.sys.mdl();
         let before = mdl.mark(txn.owner());
@@ -336,6 +376,10 @@ impl Inner {
         tables: &[(TableName, bool)],
         exist: bool,
     ) -> Result<()> {
+        if owner.lent() != 0 {
+            // To the end of the transaction.
+            return self.lock_names_as(Stance::Firm, owner, tables, exist);
+        }
         backing_off(|stance| {
             let locked = self.lock_names_as(stance, owner, tables, exist);
             if locked.is_err() {
@@ -353,16 +397,21 @@ impl Inner {
         exist: bool,
     ) -> Result<()> {
         let mdl = self.sys.mdl();
+        let lasting = |lock: &Arc<MdlLock>| {
+            if owner.lent() == 0 {
+                mdl.make_lasting(owner, lock);
+            }
+        };
         self.on_catalog(owner, |txn, _| {
             if tables.iter().any(|(_, write)| *write) {
                 // What is locked for DDL: what comes above tables cannot be taken later.
                 self.lock_database_as(stance, txn, EVERYTHING, MdlMode::Write)?;
-                mdl.make_lasting(owner, &mdl.get(EVERYTHING));
+                lasting(&mdl.get(EVERYTHING));
             }
             let databases: BTreeSet<&str> = tables.iter().map(|(t, _)| &*t.0).collect();
             for database in databases {
                 self.lock_database_as(stance, txn, database, MdlMode::Shared)?;
-                mdl.make_lasting(owner, &mdl.get(database));
+                lasting(&mdl.get(database));
             }
             self.keep_ddl_out(stance, owner, tables)?;
             let mut sorted: Vec<_> = tables.iter().collect();
@@ -376,7 +425,7 @@ impl Inner {
                     MdlMode::ReadOnly
                 };
                 mdl.lock_as(stance, owner, &lock, mode)?;
-                mdl.make_lasting(owner, &lock);
+                lasting(&lock);
                 if exist && self.catalog.table(txn, database, name)?.is_none() {
                     return Err(self.catalog.missing(database, name));
                 }
@@ -387,6 +436,9 @@ impl Inner {
 
     /// Locks what all DDL locks, beyond the end of transactions.
     pub(super) fn lock_definitions_lasting(&self, owner: &Arc<Owner>) -> Result<()> {
+        if owner.lent() != 0 {
+            return Ok(());
+        }
         self.on_catalog(owner, |txn, _| {
             self.lock_database(txn, EVERYTHING, MdlMode::Write)?;
             let mdl = self.sys.mdl();
@@ -417,8 +469,17 @@ impl Inner {
         locked
     }
 
-    /// A table's row, locked for change.
+    /// A table's row, locked for change. In a transaction that goes on its indexes have roots.
     pub(super) fn find(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Found> {
+        let found = self.find_as_is(txn, database, name)?;
+        match self.root_trees(txn, &found.row)? {
+            true => self.find_as_is(txn, database, name),
+            false => Ok(found),
+        }
+    }
+
+    /// The same for a table to which nobody writes any more if the transaction is kept.
+    fn find_as_is(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Found> {
         let key = row::table_key(database, name)?;
         let bytes = lock_row(&self.catalog.tables, txn, &key)?;
         let bytes = bytes.ok_or_else(|| self.catalog.missing(database, name))?;
@@ -491,7 +552,11 @@ impl Inner {
             // First, so that the transaction's last changes are the definitions'.
             self.note_member(txn, None, Some(def))?;
             self.note_relations(&mut after.relations, None, Some(def));
-            for row in &rows {
+            if txn.defines() && self.find_taken(txn, &database, &name)? {
+                return Err(Error::TableExists(format!("{database}.{name}")));
+            }
+            for row in &mut rows {
+                self.found_trees(txn, &mut row.def, after)?;
                 match self.insert_row(txn, row, after) {
                     Err(Error::DuplicateKey { index: 0 }) => {
                         return Err(Error::TableExists(format!("{database}.{name}")));
@@ -508,11 +573,21 @@ impl Inner {
         &self,
         txn: &mut Txn,
         row: &TableRow,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         let def = &row.def;
         self.make_way(txn, &def.database, &def.name, after)?;
+        self.catalog.touch(txn, def.id, &def.database, &def.name);
         self.catalog.tables.insert(txn, &row::encode_table(row)?)
+    }
+
+    /// Whether a locked name is a table's.
+    fn find_taken(&self, txn: &mut Txn, database: &str, name: &str) -> Result<bool> {
+        match self.find_as_is(txn, database, name) {
+            Ok(_) => Ok(true),
+            Err(Error::NoSuchTable(_) | Error::NoSuchDatabase(_)) => Ok(false),
+            Err(e) => Err(e),
+        }
     }
 
     pub(super) fn new_row(&self, table: NewTable) -> Result<TableRow> {
@@ -582,8 +657,11 @@ impl Inner {
         txn: &mut Txn,
         database: &str,
         name: &str,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
+        if !self.catalog.objects_of(txn, database, name)?.is_empty() {
+            self.refuse_joined(txn, "DROP TABLE of a table with triggers")?;
+        }
         self.catalog.drop_objects_of(txn, database, name)?;
         let partitioned = self.drop_row(txn, database, name, after)?;
         if partitioned {
@@ -600,16 +678,17 @@ impl Inner {
         txn: &mut Txn,
         database: &str,
         name: &str,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<bool> {
-        let found = self.find(txn, database, name)?;
+        let found = self.find_as_is(txn, database, name)?;
         // First, so that the transaction's last changes are the catalog's: recovery tells DDL by them.
         self.catalog.keep_statistics(txn, found.row.def.id, None)?;
         self.note_member(txn, Some(&found.row.def), None)?;
         self.note_relations(&mut after.relations, Some(&found.row.def), None);
         self.catalog.tables.delete(txn, &found.key, &found.bytes)?;
         after.dig(&self.catalog, txn, &found.row.def)?;
-        self.catalog.invalidate(found.row.def.id, database, name);
+        let id = found.row.def.id;
+        self.catalog.invalidate_for(txn, id, database, name);
         Ok(found.row.def.partitioned)
     }
 
@@ -643,9 +722,9 @@ impl Inner {
         database: &str,
         name: &str,
         all: bool,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<bool> {
-        let found = self.find(txn, database, name)?;
+        let found = self.find_as_is(txn, database, name)?;
         let mut new = found.row.clone();
         new.def.id = self.new_table_id()?;
         new.auto_increment = 0;
@@ -661,6 +740,7 @@ impl Inner {
             index.space = self.pager.new_space_id()?;
             (index.root, *created) = (0, by);
         }
+        self.found_trees(txn, &mut new.def, after)?;
         self.catalog
             .move_statistics(txn, found.row.def.id, new.def.id)?;
         self.note_member(txn, Some(&found.row.def), Some(&new.def))?;
@@ -675,7 +755,7 @@ impl Inner {
         txn: &mut Txn,
         found: &Found,
         new: &TableRow,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         self.note_relations(&mut after.relations, Some(&found.row.def), Some(&new.def));
         self.replace_row(txn, found, new)
@@ -687,7 +767,10 @@ impl Inner {
         let tables = &self.catalog.tables;
         tables.update(txn, &found.key, &found.bytes, &bytes)?;
         let def = &found.row.def;
-        self.catalog.invalidate(def.id, &def.database, &def.name);
+        self.catalog
+            .invalidate_for(txn, def.id, &def.database, &def.name);
+        let def = &new.def;
+        self.catalog.touch(txn, def.id, &def.database, &def.name);
         Ok(())
     }
 
@@ -755,13 +838,16 @@ impl Inner {
         (from_db, from): &TableName,
         (to_db, to): &TableName,
         built: Option<TrxId>,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         let found = self.find(txn, from_db, from)?;
         self.need_database(txn, to_db)?;
         let exists = || Error::TableExists(format!("{to_db}.{to}"));
         // What is built anew comes from a database of its own, and takes its place as the objects' table.
         if from_db == to_db {
+            if !self.catalog.objects_of(txn, from_db, from)?.is_empty() {
+                self.refuse_joined(txn, "RENAME TABLE of a table with triggers")?;
+            }
             self.catalog.move_objects(txn, from_db, from, to)?;
         }
         if (from_db, from) == (to_db, to) {
@@ -790,7 +876,7 @@ impl Inner {
         database: &str,
         name: &str,
         built: Option<TrxId>,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         let mut new = found.row.clone();
         if let Some(by) = built {

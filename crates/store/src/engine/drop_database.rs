@@ -60,6 +60,9 @@ impl Inner {
                 }
                 not_killed(owner)
             })?;
+            if count > at_once {
+                self.refuse_joined(txn, "DROP DATABASE of that many tables")?;
+            }
             if count <= at_once {
                 self.drop_now(txn, name, &tables, alone, after)?;
             } else {
@@ -81,7 +84,7 @@ impl Inner {
         database: &str,
         tables: &[String],
         alone: bool,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         let mdl = self.sys.mdl();
         for table in tables {
@@ -98,6 +101,12 @@ impl Inner {
             self.drop_one(txn, database, table, after)?;
         }
         after.dig_gathered(&self.catalog, txn, database)?;
+        if txn.defines() {
+            let what = "DROP DATABASE of one with stored programs";
+            self.catalog.each_object(txn, Some(database), &mut |_| {
+                Err(Error::NotInTransaction(what.into()))
+            })?;
+        }
         self.catalog.drop_objects(txn, database)
     }
 
@@ -128,6 +137,10 @@ impl Inner {
 
     /// Opens a table by name for a transaction that has its metadata lock.
     pub(super) fn open_locked(&self, txn: &Txn, database: &str, name: &str) -> Result<Arc<Table>> {
+        let own = (database, name);
+        if let Some(open) = self.catalog.open_private(txn.id(), own, None) {
+            return open;
+        }
         if let Some(table) = self.catalog.opened(database, name) {
             table.refuse_quarantined()?;
             return Ok(table);
@@ -158,7 +171,7 @@ impl Inner {
         txn: &mut Txn,
         database: &str,
         name: &str,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         let below = self.catalog.dropped_below(txn, database)?;
         if below == 0 {

@@ -236,7 +236,7 @@ impl Worker {
         txn: &mut Txn,
         mark: &Dropped,
         key: &[u8],
-        aftermath: &mut Aftermath<'_>,
+        aftermath: &mut Aftermath,
     ) -> Result<bool> {
         let catalog = &self.catalog;
         match lock_row_by(WaitPolicy::SkipLocked, &catalog.tables, txn, key)? {
@@ -248,10 +248,7 @@ impl Worker {
         }
     }
 
-    fn transaction<R>(
-        &self,
-        f: impl FnOnce(&mut Txn, &mut Aftermath<'_>) -> Result<R>,
-    ) -> Result<R> {
+    fn transaction<R>(&self, f: impl FnOnce(&mut Txn, &mut Aftermath) -> Result<R>) -> Result<R> {
         let _step = self.shared.step.lock();
         let sys = &self.catalog.ctx.sys;
         let mut txn = sys.begin(&self.owner, Isolation::ReadCommitted);

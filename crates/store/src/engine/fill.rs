@@ -42,7 +42,7 @@ pub struct TableFill<'e> {
     dug: Lsn,
     /// The transaction's fate is not the fill's business any more.
     concluded: bool,
-    aftermath: Aftermath<'e>,
+    aftermath: Aftermath,
 }
 
 impl Engine {

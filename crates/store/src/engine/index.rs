@@ -47,9 +47,18 @@ impl Inner {
         self.ddl(owner, |txn, after| {
             after.hold(index.space);
             self.lock_tables(txn, [(database, name)].into_iter())?;
-            let row = self
-                .catalog
-                .read(|t| self.catalog.table(t, database, name))?;
+            let row = match txn.defines() {
+                true => Some(self.find(txn, database, name)?.row),
+                false => self
+                    .catalog
+                    .read(|t| self.catalog.table(t, database, name))?,
+            };
+            // What the transaction has changed before is nobody else's yet.
+            let beside = if txn.defines() {
+                Beside::Nothing
+            } else {
+                beside
+            };
             let mut def = row.ok_or_else(|| self.catalog.missing(database, name))?.def;
             let mut grave = None;
             if self.catalog.has_anything(&def, &def.indexes[0]) {
@@ -83,12 +92,16 @@ impl Inner {
         txn: &mut Txn,
         def: &TableDef,
         beside: Beside,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<Grave> {
         let at = def.indexes.len() - 1;
         let index = &def.indexes[at];
         let codec = self.codecs.codec(def)?;
-        let table = self.catalog.open_table(&def.database, &def.name)?;
+        let own = (&*def.database, &*def.name);
+        let table = match self.catalog.open_private(txn.id(), own, None) {
+            Some(table) => table?,
+            None => self.catalog.open_table(own.0, own.1)?,
+        };
         let owner = txn.owner().clone();
         let progress = owner.progress();
         // Each row is read and has an entry.
@@ -107,10 +120,13 @@ impl Inner {
         let bytes = row::encode_grave(&grave);
         self.catalog.graveyard.insert(&mut digging, &bytes)?;
         // Durable before the space's first page, for that comes later in the log.
-        self.sys.commit_no_wait(digging)?;
+        let dug = self.sys.commit_no_wait(digging)?;
         after.building();
 
         let space = self.pager.space(index.space, def.file);
+        if txn.defines() {
+            after.making(&self.pager, dug, vec![space.clone()]);
+        }
         let mut root = None;
         if let Some(sorted) = sorted {
             progress.enter(DdlStage::Insert);
@@ -136,6 +152,10 @@ impl Inner {
                 let page = root.as_ref().map_or(empty, Root::image);
                 tree.set_root(self.write_root(&space, index.space, page)?);
             }
+        }
+        if txn.defines() {
+            // The table's row is to be the transaction's.
+            tree.give_root()?;
         }
         let settler = Settler::new(&online, &tree, index.unique);
         progress.enter(DdlStage::LogApplyIndex);
@@ -232,7 +252,7 @@ impl Inner {
         index: &str,
         body: Vec<u8>,
     ) -> Result<()> {
-        self.ddl(owner, |txn, after: &mut Aftermath<'_>| {
+        self.ddl(owner, |txn, after: &mut Aftermath| {
             self.lock_tables(txn, [(database, name)].into_iter())?;
             let found = self.find(txn, database, name)?;
             let def = &found.row.def;

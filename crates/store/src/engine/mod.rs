@@ -8,6 +8,7 @@
 //! | `copy` | CREATE DATABASE ... LIKE |
 //! | `dropped` | tables of dropped databases follow in the background |
 //! | `index` | CREATE INDEX, DROP INDEX |
+//! | `lent` | DDL within an open transaction |
 //! | `online` | index builds while rows change |
 //! | `follow` | the same for whoever writes a whole table anew |
 //! | `fill` | empty tables that statements fill in bulk |
@@ -41,6 +42,7 @@ mod follow;
 mod glance;
 mod graveyard;
 mod index;
+mod lent;
 mod objects;
 mod online;
 mod open;
@@ -59,6 +61,7 @@ mod tests;
 mod unfinished;
 
 use crate::backup::{Archive, BackupOptions, Manifest, OnProgress};
+pub use crate::catalog::Behalf;
 use crate::catalog::row::split_partition;
 use crate::catalog::{
     CATALOG_DATABASE, Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name,
@@ -80,10 +83,13 @@ pub(crate) use ddl::lock_row;
 use dropped::Dropper;
 pub use fill::TableFill;
 pub use follow::{Follow, RowFollower};
+pub use lent::Lent;
 pub use online::Beside;
+use parking_lot::Mutex;
 pub use partition::PartitionChange;
 use reclaim::Reclaimer;
 pub use redefine::Redefinition;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -263,6 +269,8 @@ struct Inner {
     row_log_limit: Arc<AtomicU64>,
     /// Empty tables that were filled in bulk by statements.
     fills: AtomicU64,
+    /// Transactions that are with the engine for a statement, by their owners' numbers.
+    lent: Mutex<HashMap<u32, Txn>>,
 }
 
 impl Drop for Inner {
@@ -310,11 +318,18 @@ impl Engine {
     /// Commits; durable on return per `flush_at_commit`. Releases all locks.
     #[inline]
     pub fn commit(&self, txn: Txn) -> Result<()> {
+        if txn.defines() {
+            return self.0.commit_defining(txn);
+        }
         self.0.sys.commit(txn)
     }
     /// Commits, and leaves the wait until it is durable to [`Engine::when_durable`], to which the LSN returned is
     /// to be given; 0 means that there is nothing to wait for. Until then nobody may be told of the commit.
     pub fn commit_later(&self, txn: Txn) -> Result<Lsn> {
+        if txn.defines() {
+            // As all DDL it is durable before anything else.
+            return self.0.commit_defining(txn).map(|()| 0);
+        }
         self.0.sys.commit_later(txn)
     }
     /// Waits until commits up to `lsn` are durable.
@@ -327,12 +342,19 @@ impl Engine {
     }
     /// Rolls back wholly. Releases all locks.
     pub fn rollback(&self, txn: Txn) -> Result<()> {
+        if txn.defines() {
+            return self.0.rollback_defining(txn);
+        }
         self.0.sys.rollback(txn, &*self.0.handler)
     }
     /// Prepares a transaction under an XID that no other is prepared under. It keeps its locks and its owner, who may have no other transaction from
     /// now on ([`Owner::succeed`]). Nobody may be told before [`Engine::wait_durable`] with the LSN returned (0: there is nothing to wait for). If
     /// it fails the transaction comes back, to be rolled back.
     pub fn prepare(&self, txn: Txn, xid: Xid) -> std::result::Result<Lsn, Box<(Txn, Error)>> {
+        if txn.defines() {
+            let why = Error::NotInTransaction("XA PREPARE".into());
+            return Err(Box::new((txn, why)));
+        }
         self.0.sys.prepare(txn, xid)
     }
     /// Commits a prepared transaction, as [`Engine::commit`] does; whether there was one under the XID that nobody is ending.
@@ -353,6 +375,9 @@ impl Engine {
     }
     /// Undoes everything after the savepoint; keeps locks, as InnoDB does. After a failure the transaction can only be rolled back.
     pub fn rollback_to(&self, txn: &mut Txn, to: Savepoint) -> Result<()> {
+        if txn.defines() {
+            return self.0.rollback_defining_to(txn, to);
+        }
         self.0.sys.rollback_to(txn, to, &*self.0.handler)
     }
     /// The metadata locks that an owner holds now.

@@ -16,7 +16,7 @@ impl Engine {
         if catalog.objects().is_none() {
             return Ok(None);
         }
-        catalog.read(|txn| catalog.object(txn, key))
+        catalog.read_committed(|txn| catalog.object(txn, key))
     }
 
     /// Visits the objects of a database (`None`: of all) as they are committed now, by key.
@@ -29,7 +29,7 @@ impl Engine {
         if catalog.objects().is_none() {
             return Ok(());
         }
-        catalog.read(|txn| catalog.each_object(txn, database, f))
+        catalog.read_committed(|txn| catalog.each_object(txn, database, f))
     }
 
     /// A table's objects as they are committed now, by key.
@@ -38,7 +38,7 @@ impl Engine {
         if catalog.objects().is_none() {
             return Ok(Vec::new());
         }
-        catalog.read(|txn| {
+        catalog.read_committed(|txn| {
             let keys = catalog.objects_of(txn, database, table)?;
             let found = keys.iter().map(|key| catalog.object(txn, key));
             let found: Result<Vec<Option<Object>>> = found.collect();
@@ -177,6 +177,7 @@ impl Inner {
     }
 
     fn prepare_objects(&self, owner: &Arc<Owner>) -> Result<()> {
+        self.refuse_lent(owner, "a change of stored programs, accounts or rights")?;
         match self.catalog.objects() {
             Some(_) => Ok(()),
             None => {

@@ -80,6 +80,8 @@ pub(super) fn open(
         true => roll_back_ddl(&sys, &catalog, &handler, force)?,
         false => sys.take_recovered(),
     };
+    // Graves have come back.
+    reclaimer.wake();
     catalog.find_statistics()?;
     catalog.find_references()?;
     catalog.find_objects()?;
@@ -96,6 +98,7 @@ pub(super) fn open(
         ddl_bytes: AtomicU64::new(options.ddl_bytes),
         row_log_limit: Arc::new(AtomicU64::new(options.row_log_bytes)),
         fills: AtomicU64::new(0),
+        lent: Default::default(),
         file_per_table: AtomicBool::new(options.file_per_table),
         closed: AtomicBool::new(false),
         opened: Instant::now(),
@@ -154,8 +157,9 @@ fn open_pager(storage: &Arc<dyn Storage>, options: &Options) -> Result<Arc<Pager
 
 /// Rolls back what DDL a crash left unfinished, so that definitions are in force when they are used; the other transactions.
 ///
-/// What DDL did last is to the catalog's tables, those among them that were made when they were needed too: how those are known is committed,
-/// or what makes them is unfinished and has changed the table of tables last.
+/// DDL has changed the catalog's tables, those among them that were made when they were needed too: how those are known is committed,
+/// or what makes them is unfinished and has changed the table of tables. It may have changed rows beside that, before and after (`lent`), so
+/// all of a transaction's undo is looked at until a change of the catalog is found.
 fn roll_back_ddl(
     sys: &Arc<TxnSystem>,
     catalog: &Catalog,
@@ -171,9 +175,12 @@ fn roll_back_ddl(
     for txn in sys.take_recovered() {
         let mut ddl = false;
         let seen = sys.visit_undo(&txn, &mut |_, payload| {
-            ddl = Undo::read(payload)
-                .is_ok_and(|(table, _)| table < SpaceId::FIRST_USER || own.contains(&table));
-            ControlFlow::Break(())
+            let read = Undo::read(payload);
+            ddl = read.is_ok_and(|(t, _)| t < SpaceId::FIRST_USER || own.contains(&t));
+            match ddl {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         });
         if !ddl || seen.is_err() {
             later.push(txn);
@@ -181,7 +188,16 @@ fn roll_back_ddl(
         }
         let id = txn.id();
         tracing::info!(id, "rolling back unfinished DDL");
-        match sys.rollback_recovered(txn, handler) {
+        catalog.begin_pending(id, true);
+        let undone = sys.rollback_recovered(txn, handler).and_then(|()| {
+            // Files may go with what it has made, where rows were undone: nobody writes that any more.
+            let pager = &catalog.ctx.pager;
+            pager.log().sync_to(pager.log().end_lsn())?;
+            pager.drop_spaces(&catalog.orphaned(id)?);
+            Ok(())
+        });
+        catalog.end_pending(id);
+        match undone {
             Err(e) if force > 0 => tracing::error!("DDL transaction {id} stays unfinished: {e}"),
             done => done.map_err(|e| forcible("unfinished DDL cannot be rolled back", e))?,
         }

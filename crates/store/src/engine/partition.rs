@@ -89,6 +89,7 @@ impl Inner {
         });
         let names = others.map(|(d, n)| (&**d, &**n)).chain([(database, name)]);
         self.ddl(owner, |txn, after| {
+            self.refuse_joined(txn, "a change of partitions")?;
             self.lock_tables(txn, names)?;
             for change in changes {
                 match change {
@@ -122,7 +123,7 @@ impl Inner {
         def: &TableDef,
         change: &PartitionChange,
         body: &[u8],
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         let stored = |partition: &str| row::partition_name(&def.name, partition);
         match change {

@@ -56,12 +56,12 @@ pub(super) struct Reclaimer {
 }
 
 /// Spaces whose graves are left alone until this is dropped: spaces being built, or not buried yet.
-pub(super) struct Held<'r> {
-    shared: &'r Shared,
+pub(super) struct Held {
+    shared: Arc<Shared>,
     spaces: Vec<SpaceId>,
 }
 
-impl Held<'_> {
+impl Held {
     /// Holds another space, before its grave's row is written.
     pub fn add(&mut self, space: SpaceId) {
         if self.shared.state.lock().held.insert(space) {
@@ -81,7 +81,7 @@ impl Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for Held {
     fn drop(&mut self) {
         self.release();
     }
@@ -132,9 +132,9 @@ impl Reclaimer {
     }
 
     /// For spaces whose graves are to be left alone.
-    pub fn hold(&self) -> Held<'_> {
+    pub fn hold(&self) -> Held {
         Held {
-            shared: &self.shared,
+            shared: self.shared.clone(),
             spaces: Vec::new(),
         }
     }
@@ -391,6 +391,10 @@ impl Worker {
         let Some(grave) = self.catalog.grave(space)? else {
             return Ok(true);
         };
+        // A crash left who has used it, and what that did there is to be undone first.
+        if self.catalog.is_contested(space)? {
+            return Ok(true);
+        }
         if grave.is_range() {
             if !self.remove_several(&grave, pace)? {
                 return Ok(false);
@@ -446,6 +450,7 @@ impl Worker {
             // Whoever built it may have finished and removed the grave since it was read: then it is not held any more, and not there either.
             if !self.shared.is_held(grave.space)
                 && self.catalog.grave(grave.space)?.is_some()
+                && !self.catalog.is_contested(grave.space)?
                 && !self.is_used(grave)?
             {
                 free.push(*grave);

@@ -87,7 +87,7 @@ impl Inner {
         txn: &mut Txn,
         (database, name): (&str, &str),
         new: &Redefinition,
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         let found = self.find(txn, database, name)?;
         self.redefine_row(txn, &found, new, &new.body, after)?;
@@ -109,7 +109,7 @@ impl Inner {
         found: &Found,
         new: &Redefinition,
         body: &[u8],
-        after: &mut Aftermath<'_>,
+        after: &mut Aftermath,
     ) -> Result<()> {
         let mut row = found.row.clone();
         row.version += 1;

@@ -281,7 +281,7 @@ impl Engine {
         match self.0.catalog.references() {
             Some(_) => Ok(()),
             None => {
-                self.0.make_own(owner, REFERENCES)?;
+                self.0.make_own(&self.deputy(owner), REFERENCES)?;
                 self.0.catalog.find_references()
             }
         }

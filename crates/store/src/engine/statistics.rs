@@ -26,7 +26,7 @@ impl Engine {
         match self.0.catalog.statistics() {
             Some(_) => Ok(()),
             None => {
-                self.0.make_own(owner, STATISTICS)?;
+                self.0.make_own(&self.deputy(owner), STATISTICS)?;
                 self.0.catalog.find_statistics()
             }
         }

@@ -63,6 +63,7 @@ impl Engine {
     ) -> Result<()> {
         check_name(name)?;
         let inner = &self.0;
+        inner.refuse_lent(owner, "a change of tablespaces")?;
         if inner.catalog.tablespace_table().is_none() {
             inner.make_own(owner, TABLESPACES)?;
             inner.catalog.find_tablespaces()?;
@@ -85,6 +86,7 @@ impl Engine {
     pub fn rename_tablespace(&self, owner: &Arc<Owner>, from: &str, to: &str) -> Result<()> {
         check_name(to)?;
         let inner = &self.0;
+        inner.refuse_lent(owner, "a change of tablespaces")?;
         inner.ddl(owner, |txn, _| {
             let mut names = [from, to];
             names.sort_unstable();
@@ -107,6 +109,7 @@ impl Engine {
     /// Drops a tablespace without tables; error [`Error::TablespaceNotEmpty`]. Takes as long whatever the file's length.
     pub fn drop_tablespace(&self, owner: &Arc<Owner>, name: &str) -> Result<()> {
         let inner = &self.0;
+        inner.refuse_lent(owner, "a change of tablespaces")?;
         inner.ddl(owner, |txn, after| {
             inner.lock_tablespace(txn, name, MdlMode::Exclusive)?;
             let old = inner.need_tablespace(txn, name)?;

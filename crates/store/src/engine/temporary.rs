@@ -137,6 +137,7 @@ impl Inner {
             ctx: self.catalog.ctx.clone(),
             mdl: None,
             valid: AtomicBool::new(true),
+            private: 0,
             partitions: OnceLock::new(),
             children: OnceLock::new(),
             temporary: Some(me.clone()),

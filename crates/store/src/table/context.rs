@@ -113,6 +113,16 @@ pub(crate) struct AutoIncrement {
 }
 
 impl Core {
+    /// Has the mark of the AUTO_INCREMENT counter not written: the catalog's row is an unfinished transaction's, and so are all numbers given.
+    pub fn hold_marks(&self) {
+        self.auto.lock().stored = u64::MAX;
+    }
+
+    /// Has it written before the next number is given.
+    pub fn forget_mark(&self) {
+        self.auto.lock().stored = 0;
+    }
+
     pub fn new(stored_auto: u64) -> Arc<Core> {
         Arc::new(Core {
             maintenance: wait::RwLock::new(()),

@@ -155,6 +155,8 @@ pub struct Table {
     /// `None`: the catalog's own tables, which nobody drops.
     pub(crate) mdl: Option<Arc<MdlLock>>,
     pub(crate) valid: AtomicBool,
+    /// The unfinished transaction whose alone this definition is; 0: it is committed.
+    pub(crate) private: crate::txn::TrxId,
     /// Its open partitions, by position; made at the first use.
     pub(crate) partitions: OnceLock<Partitions>,
     /// The tables that refer to it; looked up at the first use.

@@ -140,6 +140,10 @@ pub struct Txn {
     undo: UndoState,
     /// What it did to temporary tables. Dropped, it stays done.
     unlogged: Option<Box<UnloggedUndo>>,
+    /// It changes definitions, for whoever began it to keep or to undo ([`crate::engine::Lent`]).
+    defines: bool,
+    /// It reads for an owner whose transaction is lent, sees what that one has done, and ends without a trace.
+    guest: bool,
     /// Commit or rollback has taken over.
     finished: bool,
 }
@@ -156,6 +160,15 @@ impl Txn {
     /// Its id, 0 before the first write.
     pub fn id(&self) -> TrxId {
         self.id
+    }
+    /// Whether it changes definitions that stay its own until it ends.
+    #[inline]
+    pub fn defines(&self) -> bool {
+        self.defines
+    }
+    /// Has it change definitions from now on.
+    pub(crate) fn set_defines(&mut self) {
+        self.defines = true;
     }
     /// Where a later rollback of this statement or SAVEPOINT returns to.
     pub fn savepoint(&self) -> Savepoint {
@@ -197,4 +210,6 @@ pub trait UndoHandler: Send + Sync {
     /// Removes what a finished transaction's record kept for older views (no latch is held; several threads
     /// may call at once). Every id that `oldest` sees is visible to every view, now and later; it sees `trx`.
     fn purge(&self, trx: TrxId, at: RollPtr, payload: &[u8], oldest: &ReadView) -> Result<()>;
+    /// A transaction whose user went away has been undone.
+    fn ended(&self, _trx: TrxId) {}
 }

@@ -45,6 +45,10 @@ pub struct Owner {
     isolation: AtomicU8,
     /// Its transaction is no session's: one that a crash left unfinished, or a prepared one.
     apart: AtomicBool,
+    /// Id of its transaction while that is with the engine, for statements of DDL; 0: none is.
+    lent: AtomicU64,
+    /// It acts within the statement of another owner, who holds the lock above all names.
+    deputy: AtomicBool,
     /// Undo records of the running transaction: half of its weight when a deadlock victim is chosen.
     pub(super) changes: AtomicU64,
     pub(super) held: Mutex<Held>,
@@ -117,6 +121,25 @@ impl Owner {
 
     pub(super) fn set_apart(&self) {
         self.apart.store(true, Ordering::Relaxed);
+    }
+
+    /// Id of its transaction while that is with the engine; 0: none is.
+    #[inline]
+    pub(crate) fn lent(&self) -> TrxId {
+        self.lent.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_lent(&self, trx: TrxId) {
+        self.lent.store(trx, Ordering::Relaxed);
+    }
+
+    /// Whether it acts within the statement of another owner, who holds the lock above all names.
+    pub(crate) fn is_deputy(&self) -> bool {
+        self.deputy.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_deputy(&self) {
+        self.deputy.store(true, Ordering::Relaxed);
     }
 
     /// Goes on for another, whose transaction has been prepared: tag, timeouts, a kill and the time waited are as they were there.
@@ -328,6 +351,8 @@ impl Registry {
             waited_ns: AtomicU64::new(0),
             isolation: AtomicU8::new(Isolation::RepeatableRead as u8),
             apart: AtomicBool::new(false),
+            lent: AtomicU64::new(0),
+            deputy: AtomicBool::new(false),
             changes: AtomicU64::new(0),
             held: Mutex::default(),
             view: Mutex::default(),

@@ -364,6 +364,7 @@ impl TxnSystem {
             if let Err(e) = self.rollback(txn, handler) {
                 tracing::error!("rolling back abandoned transaction {id}: {e}");
             }
+            handler.ended(id);
         }
     }
 

@@ -125,11 +125,34 @@ impl TxnSystem {
         Txn {
             owner: owner.clone(),
             isolation,
-            id: 0,
+            id: owner.lent(),
             view: None,
             undo: UndoState::default(),
             unlogged: None,
+            defines: false,
+            guest: owner.lent() != 0,
             finished: false,
+        }
+    }
+
+    /// Has a transaction read what is committed at each statement, and its own changes, whatever it has read before; returns how it
+    /// read.
+    pub(crate) fn read_anew(&self, txn: &mut Txn) -> Isolation {
+        self.close_view(txn);
+        std::mem::replace(&mut txn.isolation, Isolation::ReadCommitted)
+    }
+
+    /// Gives its isolation back to a transaction. It makes its view, if it needs one, when it reads next.
+    pub(crate) fn read_as_before(&self, txn: &mut Txn, isolation: Isolation) {
+        self.close_view(txn);
+        txn.isolation = isolation;
+    }
+
+    /// Lets a transaction that writes nothing see what the unfinished one of this id has done.
+    pub(crate) fn see(&self, txn: &mut Txn, trx: TrxId) {
+        self.view(txn);
+        if let Some(view) = &mut txn.view {
+            view.own = trx;
         }
     }
 
@@ -379,6 +402,9 @@ impl TxnSystem {
     fn finish(&self, txn: &mut Txn, number: u64) {
         txn.finished = true;
         self.close_view(txn);
+        if txn.guest {
+            return;
+        }
         if txn.id != 0 {
             if number != 0 {
                 self.purge.ending();
@@ -413,7 +439,7 @@ impl TxnSystem {
         if !std::thread::panicking() {
             txn.undo_unlogged(0);
         }
-        if txn.id == 0 {
+        if txn.id == 0 || txn.guest {
             self.finish(txn, 0);
             return;
         }

@@ -1,7 +1,7 @@
 //! A power cut at every write: what was acknowledged is there, the statement under way wholly or not at all.
 
 use crate::common::*;
-use crate::run::{algorithm, run_until_cut, small, verify};
+use crate::run::{algorithm, contents, execute, is_one_of, run_until_cut, small, verify};
 use crate::script::*;
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
@@ -71,6 +71,16 @@ fn copies_at_every_write() {
 }
 
 #[test]
+fn transactions_of_ddl_at_every_write() {
+    // A database goes with its tables at once.
+    let at_once = Options {
+        drop_at_once: 100,
+        ..small(DropAlgorithm::Millpond)
+    };
+    every_cut_with(&at_once, &transactions_script());
+}
+
+#[test]
 fn tablespaces_at_every_write() {
     every_cut(DropAlgorithm::Millpond, &tablespaces_script());
 }
@@ -84,7 +94,19 @@ fn every_cut(algorithm: DropAlgorithm, script: &[Op]) {
     every_cut_with(&small(algorithm), script);
 }
 
+/// With the power on each statement does what the model does.
+fn runs_through(options: &Options, script: &[Op]) {
+    let db = open_with(&SimStorage::new(), options.clone()).unwrap();
+    let mut m = Model::default();
+    for (n, op) in script.iter().enumerate() {
+        execute(&db, op).unwrap_or_else(|e| panic!("statement {n}: {e}"));
+        m = model_of(op, &m);
+        assert!(is_one_of(&contents(&db), [&m]), "statement {n}");
+    }
+}
+
 fn every_cut_with(options: &Options, script: &[Op]) {
+    runs_through(options, script);
     let mut at = 0;
     while !cut_once(at, options, script) {
         at += 1;

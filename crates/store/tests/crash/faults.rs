@@ -78,11 +78,15 @@ fn run_through(db: &Engine, script: &[Op], fault: Fault) -> (Model, Model) {
     (before.clone(), before)
 }
 
-/// Whether the script ended before the fault came.
-fn strike_once(fault: Fault, script: &[Op]) -> bool {
+/// Whether the script ended before the fault came. `at_once`: tables that go with their database.
+fn strike_once(fault: Fault, at_once: usize, script: &[Op]) -> bool {
     let disk = SimStorage::new();
     let steps = fault.strike(&disk);
-    let (before, after) = match open_with(&disk, small(algorithm(fault.at))) {
+    let options = Options {
+        drop_at_once: at_once,
+        ..small(algorithm(fault.at))
+    };
+    let (before, after) = match open_with(&disk, options) {
         Ok(db) => run_through(&db, script, fault),
         Err(_) => Default::default(),
     };
@@ -94,9 +98,13 @@ fn strike_once(fault: Fault, script: &[Op]) -> bool {
 }
 
 fn everywhere(how: Step, lasts: u64, stride: usize, script: &[Op]) {
+    everywhere_with(1, how, lasts, stride, script);
+}
+
+fn everywhere_with(at_once: usize, how: Step, lasts: u64, stride: usize, script: &[Op]) {
     let mut at = (0..).step_by(stride);
-    let ended = at.find(|&at| strike_once(Fault { at, lasts, how }, script));
-    assert!(ended.is_some_and(|at| at > 50), "the script does more");
+    let ended = at.find(|&at| strike_once(Fault { at, lasts, how }, at_once, script));
+    assert!(ended.is_some_and(|at| at > 20), "the script does more");
 }
 
 #[test]
@@ -129,6 +137,12 @@ fn an_error_at_every_operation_on_small_tables_and_copies() {
 fn a_full_disk_at_every_operation_on_small_tables_and_copies() {
     everywhere(Step::Full, 1, 2, &small_script());
     everywhere(Step::Full, 1, 2, &copies_script());
+}
+
+#[test]
+fn an_error_at_every_operation_on_transactions_of_ddl() {
+    everywhere_with(100, Step::Fail, 1, 1, &transactions_script());
+    everywhere_with(100, Step::Full, 1, 1, &transactions_script());
 }
 
 /// Recovery meets the error, and is tried again.

@@ -9,52 +9,91 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub fn execute(db: &Engine, op: &Op) -> Result<()> {
-    let owner = db.owner();
+    execute_by(db, op, &db.owner())
+}
+
+/// Runs statements in an open transaction.
+fn within(db: &Engine, ops: &[Op], owner: &Arc<Owner>, open: &mut Option<Txn>) -> Result<()> {
+    for op in ops {
+        match (op, &mut *open) {
+            (Op::Undone(ops), Some(txn)) => {
+                let before = txn.savepoint();
+                within(db, ops, owner, open)?;
+                db.rollback_to(open.as_mut().unwrap(), before)?;
+            }
+            (Op::Rows(t, rows, _), Some(txn)) => put_all(db, txn, t, rows)?,
+            _ => {
+                let lent = db.lend(owner, open)?;
+                let done = execute_by(db, op, owner);
+                *open = lent.take_back();
+                done?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn put_all(db: &Engine, txn: &mut Txn, t: &str, rows: &[(i64, Option<Vec<u8>>)]) -> Result<()> {
+    let t = db.open_table(txn, D, t)?;
+    let mut rows = rows.iter();
+    rows.try_for_each(|(id, row)| put(&t, txn, *id, row.as_deref()))
+}
+
+fn execute_by(db: &Engine, op: &Op, owner: &Arc<Owner>) -> Result<()> {
     match op {
-        Op::CreateDatabase => db.create_database(&owner, D, b"utf8"),
-        Op::DropDatabase => db.drop_database(&owner, D).map(drop),
+        Op::Within(ops, commit) => {
+            let mut open = Some(db.begin(owner, Isolation::RepeatableRead));
+            let done = within(db, ops, owner, &mut open);
+            let txn = open.unwrap();
+            match done {
+                Ok(()) if *commit => db.commit(txn),
+                Ok(()) => db.rollback(txn),
+                Err(e) => {
+                    let _ = db.rollback(txn);
+                    Err(e)
+                }
+            }
+        }
+        Op::Undone(_) => Err(Error::Invalid("it is part of a transaction".into())),
+        Op::CreateDatabase => db.create_database(owner, D, b"utf8"),
+        Op::DropDatabase => db.drop_database(owner, D).map(drop),
         Op::Copy(rows) => copy(db, (D, COPY), *rows),
         Op::CopyBack => copy(db, (COPY, D), true),
-        Op::DropCopy => db.drop_database(&owner, COPY).map(drop),
+        Op::DropCopy => db.drop_database(owner, COPY).map(drop),
         Op::Create(t, own) => {
             let mut t = table(t, &[("PRIMARY", true, &[0]), ("n", false, &[1])]);
             t.place = Some(Place::file_per_table(*own));
-            db.create_table(&owner, t)
+            db.create_table(owner, t)
         }
-        Op::CreateTablespace(name) => db.create_tablespace(&owner, name, None, b""),
-        Op::RenameTablespace(from, to) => db.rename_tablespace(&owner, from, to),
-        Op::DropTablespace(name) => db.drop_tablespace(&owner, name),
+        Op::CreateTablespace(name) => db.create_tablespace(owner, name, None, b""),
+        Op::RenameTablespace(from, to) => db.rename_tablespace(owner, from, to),
+        Op::DropTablespace(name) => db.drop_tablespace(owner, name),
         Op::CreateIn(t, tablespace) => {
             let mut t = table(t, &[("PRIMARY", true, &[0]), ("n", false, &[1])]);
             let found = db.tablespace(tablespace)?;
             let gone = || Error::NoSuchTablespace(tablespace.to_string());
             t.place = Some(Place::In(found.ok_or_else(gone)?.file));
-            db.create_table(&owner, t)
+            db.create_table(owner, t)
         }
         Op::Drop(names) => {
             let names: Vec<_> = names.iter().map(|n| (D.into(), n.to_string())).collect();
-            db.drop_tables(&owner, &names)
+            db.drop_tables(owner, &names)
         }
-        Op::Truncate(t) => db.truncate_table(&owner, D, t),
+        Op::Truncate(t) => db.truncate_table(owner, D, t),
         Op::Rename(from, to) => {
             let name = |n: &str| (D.to_string(), n.to_string());
-            db.rename_tables(&owner, &[(name(from), name(to))])
+            db.rename_tables(owner, &[(name(from), name(to))])
         }
         Op::CreateIndex(t) => {
             let x = ("x".into(), true, vec![1, 0]);
-            db.create_index(&owner, D, t, x, b"with x".to_vec())
+            db.create_index(owner, D, t, x, b"with x".to_vec())
         }
-        Op::DropIndex(t) => db.drop_index(&owner, D, t, "x", b"without x".to_vec()),
-        Op::Rebuild(t, order) => rebuild(db, &owner, t, *order),
-        Op::Fill(t, rows, commit) => fill(db, &owner, t, rows, *commit),
+        Op::DropIndex(t) => db.drop_index(owner, D, t, "x", b"without x".to_vec()),
+        Op::Rebuild(t, order) => rebuild(db, owner, t, *order),
+        Op::Fill(t, rows, commit) => fill(db, owner, t, rows, *commit),
         Op::Rows(t, rows, commit) => {
-            let mut txn = db.begin(&owner, Isolation::RepeatableRead);
-            let done = (|| {
-                let t = db.open_table(&mut txn, D, t)?;
-                rows.iter()
-                    .try_for_each(|(id, row)| put(&t, &mut txn, *id, row.as_deref()))
-            })();
-            match done {
+            let mut txn = db.begin(owner, Isolation::RepeatableRead);
+            match put_all(db, &mut txn, t, rows) {
                 Ok(()) if *commit => db.commit(txn),
                 Ok(()) => db.rollback(txn),
                 Err(e) => {
@@ -92,7 +131,7 @@ pub fn rebuild(db: &Engine, owner: &Arc<Owner>, name: &str, order: RowOrder) -> 
         body: def.body,
         auto_increment: 0,
     };
-    db.create_table(owner, new)?;
+    db.create_table(&db.deputy(owner), new)?;
     let mut txn = db.begin(owner, Isolation::ReadCommitted);
     let filled = (|| {
         let old = db.open_table(&mut txn, D, name)?;
@@ -113,6 +152,7 @@ pub fn rebuild(db: &Engine, owner: &Arc<Owner>, name: &str, order: RowOrder) -> 
         owner,
         &[(full(name), full(WORK[1])), (full(WORK[0]), full(name))],
     )?;
+    db.drop_if_undone(owner, &full(WORK[0]));
     db.drop_tables(owner, &[full(WORK[1])])
 }
 

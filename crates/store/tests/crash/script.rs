@@ -48,6 +48,10 @@ pub enum Op {
     Fill(&'static str, Vec<(i64, Option<Vec<u8>>)>, bool),
     /// A transaction: table, rows by key (`None`: delete), committed or not.
     Rows(&'static str, Vec<(i64, Option<Vec<u8>>)>, bool),
+    /// All of these in one transaction, committed or not: rows and definitions.
+    Within(Vec<Op>, bool),
+    /// Within a transaction: rolled back to before it.
+    Undone(Vec<Op>),
 }
 
 pub fn a_row(id: i64, n: i64, pad: usize) -> Vec<u8> {
@@ -182,6 +186,111 @@ pub fn dropped_script() -> Vec<Op> {
     ]
 }
 
+/// Definitions and rows that transactions change together, and keep or undo, wholly and in part.
+pub fn transactions_script() -> Vec<Op> {
+    let put = put_rows;
+    let gone = |ids: std::ops::Range<i64>| ids.map(|i| (i, None)).collect::<Vec<_>>();
+    vec![
+        Op::CreateDatabase,
+        Op::Create("a", false),
+        Op::Rows("a", put(0..12, 0, 10), true),
+        Op::Within(
+            vec![
+                Op::Create("b", false),
+                Op::Rows("b", put(0..5, 1, 20_000), true),
+                Op::CreateIndex("b"),
+                Op::Rows("a", put(3..6, 2, 300), true),
+                Op::Drop(&["a"]),
+            ],
+            false,
+        ),
+        Op::Within(
+            vec![
+                Op::Create("b", false),
+                Op::Rows("b", put(0..4, 1, 20_000), true),
+                Op::CreateIndex("a"),
+                Op::Rows("a", gone(2..5), true),
+                Op::Rename("b", "c"),
+                Op::Rows("c", put(2..6, 3, 40), true),
+            ],
+            true,
+        ),
+        Op::Within(
+            vec![
+                Op::Truncate("a"),
+                Op::Rows("a", put(1..3, 4, 2000), true),
+                Op::DropIndex("a"),
+                Op::Rows("a", put(2..9, 5, 10), true),
+            ],
+            false,
+        ),
+        Op::Rows("a", put(20..24, 5, 30), true),
+        Op::Within(
+            vec![
+                Op::DropIndex("a"),
+                Op::Truncate("a"),
+                Op::Rows("a", put(1..3, 4, 2000), true),
+                Op::Create("own", true),
+                Op::Rows("own", put(0..3, 6, 3000), true),
+            ],
+            true,
+        ),
+        Op::Within(
+            vec![
+                Op::Drop(&["own"]),
+                Op::Create("own", true),
+                Op::Rows("own", put(0..2, 7, 30_000), true),
+                Op::Drop(&["own", "a"]),
+            ],
+            false,
+        ),
+        Op::Within(
+            vec![
+                Op::Undone(vec![
+                    Op::Create("d", true),
+                    Op::Rows("d", put(0..2, 8, 9000), true),
+                    Op::Rows("c", gone(0..2), true),
+                    Op::Truncate("c"),
+                    Op::Drop(&["a"]),
+                ]),
+                Op::Rows("a", put(5..7, 8, 50), true),
+                Op::Rename("a", "d"),
+                Op::Undone(vec![Op::CreateIndex("d"), Op::Drop(&["c"])]),
+                Op::Rows("d", gone(1..2), true),
+            ],
+            true,
+        ),
+        Op::Within(
+            vec![
+                Op::Rows("c", gone(3..4), true),
+                Op::Rebuild("c", RowOrder::Clustered),
+                Op::Rows("c", put(0..9, 9, 500), true),
+            ],
+            false,
+        ),
+        Op::Within(
+            vec![
+                Op::Rows("c", put(4..7, 9, 100), true),
+                Op::Rebuild("c", RowOrder::Any),
+                Op::Rows("c", put(0..2, 10, 30_000), true),
+                Op::CreateIndex("c"),
+            ],
+            true,
+        ),
+        Op::Within(vec![Op::DropDatabase], false),
+        Op::Within(
+            vec![
+                Op::DropDatabase,
+                Op::CreateDatabase,
+                Op::Create("a", false),
+                Op::Rows("a", put(0..3, 11, 10), true),
+            ],
+            true,
+        ),
+        Op::Rows("a", put(1..4, 12, 10), true),
+    ]
+}
+
 /// Small tables side by side: some outgrow their page, some are emptied, dropped, rebuilt and get indexes while they are small.
 pub fn small_script() -> Vec<Op> {
     let put = put_rows;
@@ -270,6 +379,8 @@ pub fn script() -> Vec<Op> {
 pub fn model_of(op: &Op, m: &Model) -> Model {
     let mut m = m.clone();
     match op {
+        Op::Within(ops, true) => m = ops.iter().fold(m, |m, op| model_of(op, &m)),
+        Op::Within(_, false) | Op::Undone(_) => {}
         Op::CreateDatabase => m.databases.push(D.into()),
         Op::DropDatabase => {
             m.databases.retain(|d| d != D);

@@ -160,6 +160,10 @@ impl TxnSystem {
         if bytes > MAX_PAYLOAD {
             return Err(Error::Invalid(format!("undo record of {bytes} bytes")));
         }
+        if txn.guest {
+            let what = "who reads beside a statement of DDL writes nothing";
+            return Err(Error::Invalid(what.into()));
+        }
         self.ensure_id(txn)?;
         let id = txn.id();
         let undo = &mut txn.undo;
