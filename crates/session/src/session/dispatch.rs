@@ -54,6 +54,16 @@ impl ResultSink for Unwarned<'_> {
     }
 }
 
+/// Whether a statement is CREATE TABLE ... SELECT.
+fn fills_new(statement: &Statement) -> bool {
+    match statement.kind() {
+        StatementKind::Table(table) => {
+            matches!(&**table, TableStatement::Create(create) if create.query.is_some())
+        }
+        _ => false,
+    }
+}
+
 /// Error 1295 for statements that cannot be prepared.
 pub(super) fn preparable(compiled: &Compiled) -> SqlResult<()> {
     if compiled.row.preparable {
@@ -75,6 +85,8 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
+        // What it reads of the catalog is as its transaction has it.
+        let _behalf = self.instance.0.engine.on_behalf(self.txn.txn.as_ref());
         let watched = compiled.row.watched;
         self.current.running.kind = watched;
         if self.facts.guard.is_metered() {
@@ -113,7 +125,7 @@ impl Session {
             return self.run_planned(compiled, params, more, sink);
         }
         // What commits implicitly does so before it is refused to whoever may not do it.
-        self.take_effect(compiled)?;
+        let joins = self.take_effect(compiled)?;
         self.check_allowed(statement.kind())?;
         if let StatementKind::Session(session) = statement.kind()
             && let SessionStatement::Execute { name, using } = &**session
@@ -132,7 +144,15 @@ impl Session {
         {
             return self.handler_read(session, params, more, sink);
         }
-        match self.answer(statement, params)? {
+        let answer = match joins {
+            false => self.answer(statement, params)?,
+            true => self.define_within(|s| match fills_new(statement) {
+                // It reads before, and in between.
+                true => s.answer(statement, params),
+                false => s.lending(|s| s.answer(statement, params)),
+            })?,
+        };
+        match answer {
             Answer::Done(done) => self.finish_done(done, more, sink),
             Answer::Rows(columns, rows) => self.send_rows(&columns, &rows, more, sink),
             Answer::Shown(table) if compiled.row.keeps_diagnostics => {
@@ -142,18 +162,19 @@ impl Session {
         }
     }
 
-    /// What a statement does to the open transaction before anything else, and what that may have against it.
-    fn take_effect(&mut self, compiled: &Compiled) -> SqlResult<()> {
+    /// What a statement does to the open transaction before anything else, and what that may have against it. Whether it is part of
+    /// the transaction though it would commit.
+    fn take_effect(&mut self, compiled: &Compiled) -> SqlResult<bool> {
         let effect = compiled.row.effect;
         let kind = compiled.statement.kind();
         if effect == Effect::Defines || matches!(kind, StatementKind::Account(_)) {
             self.check_definition_writable(kind)?;
         }
         match effect {
-            Effect::Own => return Ok(()),
+            Effect::Own => return Ok(false),
             Effect::Temporary => {
                 self.check_temporary_in_xa()?;
-                return self.check_writable();
+                return self.check_writable().map(|()| false);
             }
             Effect::Defines => {
                 self.check_ddl_locked(compiled.statement.kind())?;
@@ -161,12 +182,17 @@ impl Session {
             Effect::Commits | Effect::Rebuilds => {}
         }
         self.check_outside_xa()?;
+        if self.joins_transaction(compiled)? {
+            self.check_writable()?;
+            return Ok(true);
+        }
         self.commit_now()?;
         self.forget_asked();
         match effect {
-            Effect::Commits => Ok(()),
-            _ => self.check_writable(),
+            Effect::Commits => {}
+            _ => self.check_writable()?,
         }
+        Ok(false)
     }
 
     /// Carries out a statement that is not planned.

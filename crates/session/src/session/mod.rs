@@ -13,6 +13,7 @@
 //! | `xa` | XA transactions |
 //! | `accounts` | statements about accounts |
 //! | `allowed` | which privileges statements take that are not planned |
+//! | `defining` | DDL within the open transaction |
 //! | `dispatch` | who carries a statement out |
 //! | `like` | CREATE DATABASE ... LIKE |
 //! | `record` | what a statement leaves in the stall record |
@@ -35,6 +36,7 @@ mod allowed;
 mod analyze;
 mod backup;
 mod checksum;
+mod defining;
 mod dispatch;
 mod greeting;
 mod handler;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use millpond_store::{Isolation, RowOrder};
+use millpond_store::{Isolation, RowOrder, Txn};
 
 use super::Session;
 use super::program::{Firing, triggers_of};
@@ -572,14 +572,18 @@ impl Session {
                 return Err(millpond_sql::ddl::not_temporary());
             }
             // It commits nothing; what it reads, it reads as any statement of the transaction does.
-            return self.in_transaction(|s| s.fill_new_table(&query, create, params));
+            return self.in_transaction(|s| s.fill_new_table(&query, create, params, false));
+        }
+        if self.txn.is_open() {
+            // Which it is part of: others have been committed.
+            return self.fill_new_table(&query, create, params, true);
         }
         let (engine, owner) = (self.instance.engine().clone(), self.owner.clone());
         let _held = engine
             .hold_definitions(&owner)
             .map_err(|e| millpond_sql::store_error::store_error(e, ""))?;
         let began = self.ensure_transaction();
-        let result = self.fill_new_table(&query, create, params);
+        let result = self.fill_new_table(&query, create, params, false);
         // It only read, in a transaction of its own: what the table needs is committed where it is made.
         debug_assert!(began);
         self.commit_now()?;
@@ -591,6 +595,7 @@ impl Session {
         query: &Compiled,
         create: &ast::CreateTable,
         params: &[Value<'_>],
+        joins: bool,
     ) -> SqlResult<Done> {
         let compiled = self.compile(query, Some(params));
         let ddl = Ddl {
@@ -607,9 +612,6 @@ impl Session {
             Err(e) => return ddl.finds_taken(create)?.ok_or(e),
         };
         self.txn.touched |= !plan.tables.is_empty();
-        let Some(txn) = &mut self.txn.txn else {
-            return Err(SqlError::new(1105, "no transaction"));
-        };
         self.env.limits.set(env::Limits {
             read_only: self.txn.read_only,
             defines: !create.temporary,
@@ -625,19 +627,18 @@ impl Session {
                 new
             }
         };
-        let mut work = Work::start(
-            &ddl,
-            &new.table,
-            &new.schema,
-            if create.temporary {
-                Home::Temporary
-            } else {
-                Home::Stored(new.place)
-            },
-            create.duplicates,
-            new.auto_increment,
-            RowOrder::Any,
-        )?;
+        let home = match create.temporary {
+            true => Home::Temporary,
+            false => Home::Stored(new.place),
+        };
+        let begin = || {
+            let (counter, order) = (new.auto_increment, RowOrder::Any);
+            let (name, schema, on) = (&new.table, &new.schema, create.duplicates);
+            Work::start(&ddl, name, schema, home, on, counter, order)
+        };
+        let open = &mut self.txn.txn;
+        let mut work = lent(joins, &ddl, open, begin)??;
+        let txn = open.as_mut().ok_or_else(no_transaction)?;
         let mut fill = Fill::new(&mut work, &plan.columns, self.settings.auto_increment)?;
         let ignore = create.duplicates == Some(Duplicates::Ignore);
         let _strict = self.env.write_strictly(ignore);
@@ -683,7 +684,7 @@ impl Session {
         }
         work.finish()?;
         let (affected, (generated, given)) = (work.affected(), work.numbers_given());
-        ddl.place_filled(work, &new)?;
+        lent(joins, &ddl, open, || ddl.place_filled(work, &new))??;
         if let Some(id) = generated {
             self.env.last_insert_id.set(id);
             self.env.generated.set(id);
@@ -698,6 +699,7 @@ impl Session {
 
     /// Columns that a statement's result set will have; empty if it has none.
     pub(super) fn describe(&mut self, compiled: &Compiled) -> SqlResult<Arc<[ColumnMeta]>> {
+        let _behalf = self.instance.0.engine.on_behalf(self.txn.txn.as_ref());
         if !compiled.statement.is_planned() {
             let columns = self.in_transaction(|s| s.describe_command(&compiled.statement));
             return Ok(columns?.into());
@@ -731,6 +733,23 @@ impl Session {
         }
         columns
     }
+}
+
+/// Runs a step of DDL, as part of the open transaction if it `joins`.
+fn lent<T>(
+    joins: bool,
+    ddl: &Ddl<'_>,
+    open: &mut Option<Txn>,
+    step: impl FnOnce() -> T,
+) -> SqlResult<T> {
+    if !joins {
+        return Ok(step());
+    }
+    let lent = ddl.engine.lend(ddl.owner, open);
+    let lent = lent.map_err(|e| millpond_sql::store_error::store_error(e, ""))?;
+    let done = step();
+    *open = lent.take_back();
+    Ok(done)
 }
 
 /// A sink for rows that nobody reads.

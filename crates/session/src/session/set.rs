@@ -419,6 +419,7 @@ impl Session {
         let info = vars.named("session_track_transaction_info");
         self.track.follow(info.as_str());
         s.xa_detach = number("xa_detach_on_prepare") != 0;
+        s.transactional_ddl = number("millpond_transactional_ddl") != 0;
         s.wait_timeout = number("wait_timeout");
         s.max_execution_ms = number("max_execution_time");
         s.select_limit = number("sql_select_limit");

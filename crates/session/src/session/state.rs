@@ -61,6 +61,8 @@ pub(super) struct Settings {
     pub max_join_size: u64,
     /// `xa_detach_on_prepare`.
     pub xa_detach: bool,
+    /// `millpond_transactional_ddl`: DDL is part of the open transaction.
+    pub transactional_ddl: bool,
     /// `insert_id`, for the next INSERT; 0: none.
     pub insert_id: u64,
     /// How many times all of these were taken from the variables.
@@ -223,6 +225,7 @@ impl Session {
                 safe_updates: false,
                 max_join_size: u64::MAX,
                 xa_detach: true,
+                transactional_ddl: false,
                 insert_id: 0,
                 generation: 0,
             },
@@ -318,6 +321,7 @@ impl Session {
         if name.is_empty() {
             return Err(SqlError::new(1046, "No database selected"));
         }
+        let _behalf = self.instance.0.engine.on_behalf(self.txn.txn.as_ref());
         self.count(Counter::ChangeDb);
         let access = self.access();
         if !access.uses_database(name) {

@@ -874,6 +874,7 @@ pub(super) static VARS: &[Def] = &[
         U(128),
         Free,
     ),
+    def("millpond_transactional_ddl", Both, BOOL, B(false), Free),
     def("min_examined_row_limit", Both, num(0, MAX), U(0), Free),
     def(
         "net_buffer_length",

@@ -16,7 +16,7 @@ use crate::catalog::{ForeignKey, positions};
 use crate::error::{SqlError, SqlResult};
 use crate::parse::ast::{self, AlterAction, ObjectName, Part, PlainAlter};
 use crate::row::wrong_object;
-use crate::store_error::store_error;
+use crate::store_error::{not_in_transaction, store_error};
 use crate::types::Schema;
 use crate::write::{counter, duplicate};
 
@@ -113,10 +113,13 @@ impl<'a> Ddl<'a> {
         self.refuse_unchecked(clauses.without_copy(), added.len())?;
         let limits = changed.limits(old, self.env);
         let refers = !added.is_empty() && self.env.foreign_key_checks.get();
-        let allowed = clauses.allow(&way, limits, alone)?;
+        let allowed = match clauses.allow(&way, limits, alone)? {
+            _ if self.works_alone() => Beside::Nothing,
+            allowed => allowed,
+        };
         let beside = match allowed {
             // What the session has locked stays so; and so does what has been looked at.
-            _ if self.tables_locked || refers || to.is_some() => Beside::Nothing,
+            _ if refers || to.is_some() => Beside::Nothing,
             beside => beside.max(related),
         };
         // MySQL copies the rows that are looked at here, and counts them.
@@ -251,6 +254,7 @@ impl<'a> Ddl<'a> {
         clauses: &Clauses,
         apply: impl FnOnce(&mut Change<'_>) -> SqlResult<()>,
     ) -> SqlResult<Done> {
+        self.refuse_temporary(database, table)?;
         self.locked(database, table, || {
             let (_, old) = self.definition(database, table)?;
             let mut change = Change::of((database, table), &old, self.mode, self.env);
@@ -303,13 +307,20 @@ impl<'a> Ddl<'a> {
         }
         let actions = alter.actions.all();
         if let Some((op, clauses)) = super::partition::change(&actions)? {
+            if self.engine.is_lent(self.owner) {
+                return Err(not_in_transaction("a change of partitions"));
+            }
             let done = self.alter_partitions(&alter.name, op, &clauses)?;
             self.outdate_statistics(&alter.name);
             return Ok(done);
         }
         let (database, table) = self.target(&alter.name)?;
+        self.refuse_temporary(&database, &table)?;
         let asked = self.sort_out(&actions, &table)?;
         asked.clauses.check()?;
+        if asked.options.auto_increment.is_some() && self.engine.is_lent(self.owner) {
+            return Err(not_in_transaction("ALTER TABLE ... AUTO_INCREMENT"));
+        }
         let done = match asked.to {
             Some(to)
                 if asked.changes.is_empty()
@@ -422,7 +433,7 @@ impl<'a> Ddl<'a> {
                         changed.limits(&old, self.env),
                     );
                     let beside = match clauses.allow(&way, limits, alone)? {
-                        _ if self.tables_locked => Beside::Nothing,
+                        _ if self.works_alone() => Beside::Nothing,
                         beside => beside.max(beside_related),
                     };
                     let own = (database, table);

@@ -76,7 +76,7 @@ use crate::parse::ast::{
     DatabaseOption, ObjectName, SchemaStatement, StatementKind, TableStatement,
 };
 use crate::row::wrong_object;
-use crate::store_error::store_error;
+use crate::store_error::{not_in_transaction, store_error};
 use crate::types::Collation;
 
 pub use create::Prepared;
@@ -201,6 +201,7 @@ impl<'a> Ddl<'a> {
             } => self.drop_tables(*if_exists, *temporary, &names.all()),
             S::Truncate(table) => {
                 let (database, name) = self.target(table)?;
+                self.refuse_temporary(&database, &name)?;
                 if self.truncate_temporary(&database, &name)? {
                     return Ok(Done::default());
                 }
@@ -260,6 +261,19 @@ impl<'a> Ddl<'a> {
         let _ = self.engine.commit(txn);
     }
 
+    /// Whether nobody else may use what a statement changes, from its beginning to the end of the transaction or of LOCK TABLES.
+    fn works_alone(&self) -> bool {
+        self.tables_locked || self.engine.is_lent(self.owner)
+    }
+
+    /// Error 1179 for a temporary table within a transaction that what is done to it could not be undone with.
+    fn refuse_temporary(&self, database: &str, table: &str) -> SqlResult<()> {
+        match self.engine.is_lent(self.owner) && self.temporary(database, table).is_some() {
+            true => Err(not_in_transaction("a change of a temporary table")),
+            false => Ok(()),
+        }
+    }
+
     /// A table to change: its database and name.
     fn target(&self, t: &ObjectName) -> SqlResult<(String, String)> {
         let (database, name) = qualified(t, self.env)?;
@@ -283,6 +297,9 @@ impl<'a> Ddl<'a> {
                 ));
             }
             targets.push(target);
+        }
+        for (database, name) in &targets {
+            self.refuse_temporary(database, name)?;
         }
         let mut missing: Vec<(String, String)> = Vec::new();
         let hidden = |t: &(String, String)| self.temporary(&t.0, &t.1).is_some();

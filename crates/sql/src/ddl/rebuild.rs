@@ -124,6 +124,7 @@ impl<'a> Ddl<'a> {
             changed: &changed,
             home,
             beside: match (home, beside) {
+                _ if self.works_alone() => Beside::Nothing,
                 (Home::Temporary, _) => Beside::Nothing,
                 (_, Beside::Writes) if places.is_none() => Beside::Reads,
                 (_, beside) => beside,

@@ -9,7 +9,8 @@
 //! The statement's owner holds DDL's lock above all names throughout, and every step of DDL is its own. The rows' transactions
 //! have an owner beside it on the same thread, which must never wait: no deadlock would be seen in the one waiting for what the
 //! other holds up, and no KILL would reach it. It does not, for it locks nothing but a table that nobody else knows, and FLUSH TABLES WITH READ LOCK,
-//! which takes all there are, waits for the statement.
+//! which takes all there are, waits for the statement. Where the statement is part of a transaction that goes on, the table is made and dropped by such an owner
+//! too, for it is committed before it takes its place ([`millpond_store::Engine::deputy`]).
 
 use std::io;
 use std::sync::Arc;
@@ -76,8 +77,10 @@ pub enum Home {
 pub struct Work<'a> {
     engine: &'a Engine,
     env: &'a SessionEnv,
-    /// Whose statement it is: asked whether it was killed; does the DDL.
+    /// Whose statement it is: asked whether it was killed; does the DDL that gives the table its place.
     owner: &'a Arc<Owner>,
+    /// Who makes and drops the table: the same, unless its DDL is part of a transaction that goes on.
+    maker: Arc<Owner>,
     /// Whose the rows' transactions are, and nothing else (see the module): its own, so that the statement can read in its.
     row_owner: Arc<Owner>,
     name: (String, String),
@@ -117,12 +120,10 @@ impl<'a> Work<'a> {
     ) -> SqlResult<Work<'a>> {
         let wrap = |e| store_error(e, shown);
         let temporary = home == Home::Temporary;
+        let maker = ddl.engine.deputy(ddl.owner);
         if !temporary && ddl.engine.database(WORK_DATABASE).is_err() {
             let options = schema.collation.name().as_bytes();
-            match ddl
-                .engine
-                .create_database(ddl.owner, WORK_DATABASE, options)
-            {
+            match ddl.engine.create_database(&maker, WORK_DATABASE, options) {
                 Ok(()) | Err(Error::DatabaseExists(_)) => {}
                 Err(e) => return Err(wrap(e)),
             }
@@ -144,7 +145,11 @@ impl<'a> Work<'a> {
         if temporary {
             table = Some(ddl.engine.create_temporary(new).map_err(wrap)?);
         } else {
-            ddl.create_stored(new, schema).map_err(wrap)?;
+            let making = Ddl {
+                owner: &maker,
+                ..*ddl
+            };
+            making.create_stored(new, schema).map_err(wrap)?;
         }
         let target = Target {
             schema,
@@ -166,6 +171,7 @@ impl<'a> Work<'a> {
             env: ddl.env,
             owner: ddl.owner,
             row_owner: ddl.engine.owner(),
+            maker,
             name: (WORK_DATABASE.to_string(), name),
             shown,
             temporary,
@@ -475,6 +481,7 @@ impl<'a> Work<'a> {
         self.engine
             .place_table_with(owner, &renames, others)
             .map_err(|e| self.wrap(e))?;
+        self.engine.drop_if_undone(owner, &self.name);
         self.placed = true;
         if replaced.is_some() {
             self.engine
@@ -603,9 +610,14 @@ impl Drop for Work<'_> {
             let _ = self.engine.rollback(txn);
         }
         self.table = None;
+        if self.engine.is_lent(self.owner) {
+            // Whose transaction may have its lock by now.
+            self.engine.drop_if_undone(self.owner, &self.name);
+            return;
+        }
         let _ = self
             .engine
-            .drop_tables(self.owner, std::slice::from_ref(&self.name));
+            .drop_tables(&self.maker, std::slice::from_ref(&self.name));
     }
 }
 

@@ -6,6 +6,16 @@ use crate::error::SqlError;
 use millpond_store::{ConstraintKind, Error};
 use report::report;
 
+/// 1179 for what cannot be undone with the open transaction, under `millpond_transactional_ddl`.
+pub fn not_in_transaction(what: &str) -> SqlError {
+    SqlError::new(
+        1179,
+        format!(
+            "You are not allowed to execute this command in a transaction: {what} (millpond_transactional_ddl is ON)"
+        ),
+    )
+}
+
 /// The store's error as MySQL's; `table` names the table for messages that do, or the index that was being built.
 pub fn store_error(e: Error, table: &str) -> SqlError {
     report(&e, table);
@@ -75,6 +85,7 @@ pub fn store_error(e: Error, table: &str) -> SqlError {
             1071,
             format!("Specified key was too long ({bytes} bytes); max key length is 3072 bytes"),
         ),
+        Error::NotInTransaction(what) => not_in_transaction(&what),
         Error::RowLogFull => SqlError::new(
             1799,
             format!(
