@@ -17,4 +17,5 @@ mod spatial;
 mod support;
 mod templates;
 mod temporary;
+mod transactional;
 mod views;

@@ -86,6 +86,51 @@ const STATEMENTS: &[&str] = &[
     "DROP TABLE grandchild, child",
 ];
 
+/// Transactions that change definitions and rows.
+const TRANSACTIONS: &[&str] = &[
+    "SET millpond_transactional_ddl = 1",
+    "INSERT INTO parent VALUES (1, JSON_OBJECT('n', 1, 'pad', REPEAT('x', 3000)), 'heron pond'), (2, '[1, 2]', 'pike pond')",
+    "INSERT INTO child VALUES (10, 1), (20, 2)",
+    "INSERT INTO grandchild VALUES (100, 10)",
+    "BEGIN",
+    "CREATE TABLE new (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(5000))",
+    "INSERT INTO new (v) SELECT REPEAT(words, 200) FROM parent",
+    "ALTER TABLE parent ADD COLUMN extra INT DEFAULT 5",
+    "UPDATE parent SET extra = id, words = 'mill'",
+    "ALTER TABLE child DROP FOREIGN KEY c",
+    "DROP TABLE grandchild",
+    "ROLLBACK",
+    "BEGIN",
+    "CREATE TABLE new (id INT PRIMARY KEY AUTO_INCREMENT, v VARCHAR(5000))",
+    "INSERT INTO new (v) SELECT REPEAT(words, 200) FROM parent",
+    "ALTER TABLE new MODIFY v TEXT, ADD KEY (v(10))",
+    "ALTER TABLE parent DROP INDEX f, ADD COLUMN extra INT DEFAULT 5",
+    "DELETE FROM child WHERE id = 20",
+    "COMMIT",
+    "BEGIN",
+    "TRUNCATE TABLE new",
+    "INSERT INTO new (v) VALUES ('eel'), ('wheel')",
+    "SAVEPOINT s",
+    "DROP TABLE grandchild, child",
+    "ALTER TABLE new ADD w INT",
+    "ROLLBACK TO s",
+    "RENAME TABLE new TO renamed",
+    "CREATE VIEW looked AS SELECT id, v FROM renamed",
+    "COMMIT",
+    "BEGIN",
+    "CREATE TABLE copied (PRIMARY KEY (id)) AS SELECT * FROM renamed",
+    "ALTER TABLE renamed MODIFY id BIGINT",
+    "INSERT INTO renamed VALUES (77, 'sluice')",
+    "DROP VIEW looked",
+    "ROLLBACK",
+    "BEGIN",
+    "ALTER TABLE renamed MODIFY id BIGINT",
+    "CREATE INDEX i ON renamed (v(3))",
+    "DROP TABLE grandchild",
+    "INSERT INTO renamed VALUES (77, 'sluice')",
+    "COMMIT",
+];
+
 /// All that other sessions can see.
 fn state(c: &mut Client) -> Vec<String> {
     let mut all = c.rows("SELECT trigger_name, action_timing FROM information_schema.triggers WHERE trigger_schema = 'test' ORDER BY 1");
@@ -127,21 +172,36 @@ fn prepared() -> SimStorage {
 }
 
 /// What there is before the first statement and after each one, and how many operations changed the disk.
-fn dry_run(base: &SimStorage) -> (Vec<Vec<String>>, u64) {
+fn dry_run(base: &SimStorage, statements: &[&str]) -> (Vec<Vec<String>>, u64) {
     let storage = base.copy();
     let instance = power::open(&storage);
     let (mut writer, mut reader) = (power::client(&instance), power::client(&instance));
     let operations = power::count_operations(&storage);
     let mut states = vec![state(&mut reader)];
-    for sql in STATEMENTS {
+    let mut open = false;
+    for sql in statements {
         writer.ok(sql);
-        states.push(state(&mut reader));
+        open = *sql == "BEGIN" || open && !["COMMIT", "ROLLBACK"].contains(sql);
+        // What an open transaction has locked nobody can read.
+        states.push(match open {
+            true => states[states.len() - 1].clone(),
+            false => state(&mut reader),
+        });
     }
     (states, operations.load(Ordering::Relaxed))
 }
 
 #[test]
 fn what_statements_set_off_is_whole_after_a_power_cut() {
+    is_whole_after_a_power_cut(STATEMENTS);
+}
+
+#[test]
+fn transactions_that_define_are_whole_after_a_power_cut() {
+    is_whole_after_a_power_cut(TRANSACTIONS);
+}
+
+fn is_whole_after_a_power_cut(statements: &[&str]) {
     let number = |name: &str| {
         std::env::var(name)
             .ok()
@@ -151,7 +211,7 @@ fn what_statements_set_off_is_whole_after_a_power_cut() {
     println!("MILLPOND_RANDOM_SEED={seed}");
     let mut rng = Rng(seed);
     let base = prepared();
-    let (states, operations) = dry_run(&base);
+    let (states, operations) = dry_run(&base, statements);
     let cuts = number("MILLPOND_CUTS").unwrap_or(40).min(operations);
     let mut inside = 0;
     for n in 0..cuts {
@@ -162,7 +222,7 @@ fn what_statements_set_off_is_whole_after_a_power_cut() {
         let instance = power::open(&storage);
         let mut c = power::client(&instance);
         power::cut_after(&storage, cut_at);
-        let done = STATEMENTS
+        let done = statements
             .iter()
             .take_while(|sql| c.run(sql).is_ok())
             .count();
@@ -178,9 +238,9 @@ fn what_statements_set_off_is_whole_after_a_power_cut() {
         }
         let instance = power::open(&storage);
         let found = state(&mut power::client(&instance));
-        let under_way = STATEMENTS.get(done).copied().unwrap_or("nothing");
+        let under_way = statements.get(done).copied().unwrap_or("nothing");
         let either = [Some(&states[done]), states.get(done + 1)];
-        inside += u64::from(done < STATEMENTS.len());
+        inside += u64::from(done < statements.len());
         assert!(
             either.contains(&Some(&found)),
             "seed {seed}, operation {cut_at}, in {under_way}: found {found:#?}, not {either:#?}"
