@@ -191,6 +191,53 @@ fn programs_and_triggers_find_what_the_transaction_has_made() {
     assert_eq!(b.rows("SELECT * FROM n"), ["1|3", "2|3"]);
 }
 
+/// What lists tables looks at those that the transaction has made and changed, and waits for no lock of its own.
+#[test]
+fn listings_show_what_the_transaction_has_made() {
+    let (_db, mut a, mut b) = begun();
+    a.ok("BEGIN");
+    a.ok("CREATE TABLE n (id INT PRIMARY KEY AUTO_INCREMENT, v INT, KEY (v)) PARTITION BY HASH (id) PARTITIONS 2");
+    a.ok("INSERT INTO n (v) VALUES (1), (2), (3)");
+    a.ok("CREATE VIEW w AS SELECT v + 1 AS next, a FROM n JOIN t ON n.id = t.id");
+    a.ok("ALTER TABLE t ADD c INT");
+    assert!(a.one("SHOW CREATE TABLE n").contains("AUTO_INCREMENT=4"));
+    assert_eq!(a.rows("SHOW COLUMNS FROM w").len(), 2);
+    assert_eq!(
+        a.rows(
+            "SELECT column_name FROM information_schema.columns WHERE table_name = 'w' ORDER BY 1"
+        ),
+        ["a", "next"]
+    );
+    assert_eq!(
+        a.rows("SELECT table_rows, auto_increment FROM information_schema.tables WHERE table_name = 'n'"),
+        ["3|4"]
+    );
+    assert_eq!(
+        a.rows("SELECT SUM(table_rows) FROM information_schema.partitions WHERE table_name = 'n'"),
+        ["3"]
+    );
+    assert_eq!(a.rows("SHOW INDEX FROM n").len(), 2);
+    assert_eq!(a.rows("SHOW TABLE STATUS").len(), 3);
+    assert_eq!(
+        a.rows("SELECT * FROM w ORDER BY 1"),
+        ["2|10", "3|20", "4|30"]
+    );
+    for sql in [
+        "SELECT * FROM information_schema.tables WHERE table_schema = 'test'",
+        "SELECT * FROM information_schema.statistics WHERE table_schema = 'test'",
+        "SHOW TABLE STATUS",
+        "SHOW CREATE TABLE t",
+    ] {
+        assert_eq!(
+            b.rows(sql).len(),
+            if sql.contains("statistics") { 2 } else { 1 },
+            "{sql}"
+        );
+    }
+    a.ok("ROLLBACK");
+    assert_eq!(a.rows("SHOW TABLE STATUS").len(), 1);
+}
+
 /// The variable is a global one too, and other sessions' DDL commits as ever.
 #[test]
 fn the_variable_is_a_sessions_and_the_servers() {

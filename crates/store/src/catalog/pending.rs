@@ -218,6 +218,15 @@ impl Catalog {
         })
     }
 
+    /// [`Catalog::open_private`] for the transaction on whose behalf the thread is at work: it has the lock, whoever asks within its statement.
+    #[inline]
+    pub fn open_on_behalf(&self, database: &str, name: &str) -> Option<Result<Arc<Table>>> {
+        if !self.is_any_pending() {
+            return None;
+        }
+        self.open_private(BEHALF.get(), (database, name), None)
+    }
+
     /// The table that an undo record of a transaction is about, as it was when that was written.
     pub fn for_undo(&self, trx: TrxId, id: u64) -> Result<Option<Arc<Table>>> {
         let pending = match self.pending(trx) {

@@ -388,9 +388,13 @@ impl Engine {
     pub fn release_metadata_since(&self, owner: &Owner, mark: &MdlMark) {
         self.0.sys.mdl().release_since(owner, mark);
     }
-    /// Opens a table for the transaction (shared metadata lock to its end).
+    /// Opens a table for the transaction (shared metadata lock to its end; one that a transaction has changed on whose behalf the thread is at work is
+    /// under that one's).
     pub fn open_table(&self, txn: &mut Txn, database: &str, name: &str) -> Result<Arc<Table>> {
         ddl::not_partition(database, name)?;
+        if let Some(open) = self.0.catalog.open_on_behalf(database, name) {
+            return open;
+        }
         let mdl = self.0.sys.mdl();
         let lock = mdl.get(&full_name(database, name));
         mdl.lock(txn.owner(), &lock, MdlMode::Shared)?;
