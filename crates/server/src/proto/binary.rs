@@ -281,7 +281,8 @@ fn read_time(c: &mut Cursor<'_>) -> Result<Time, Malformed> {
         return Err(Malformed);
     }
     let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
-    let micros = (seconds * SECOND + micro).min(MAX) as i64;
+    let micros = seconds.saturating_mul(SECOND).saturating_add(micro);
+    let micros = micros.min(MAX) as i64;
     Ok(Time {
         micros: if negative { -micros } else { micros },
     })

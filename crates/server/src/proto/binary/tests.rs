@@ -102,6 +102,17 @@ fn impossible_temporal_parameters_are_texts_of_what_was_sent() {
 }
 
 #[test]
+fn times_of_more_days_than_there_may_be_are_the_greatest() {
+    for (sign, micros) in [(0, 3_020_399_000_000), (1, -3_020_399_000_000)] {
+        for days in [[35, 0, 0, 0], [0xff; 4]] {
+            let bytes = [&[8, sign][..], &days, &[0, 0, 0]].concat();
+            let value = decode(field::TIME, &bytes).unwrap();
+            assert!(matches!(value, Value::Time(t) if t.micros == micros));
+        }
+    }
+}
+
+#[test]
 fn long_data_and_nulls_stand_in_for_bytes() {
     let types = [ParamType {
         wire: field::STRING,
