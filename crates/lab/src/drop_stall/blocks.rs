@@ -39,19 +39,19 @@ pub(crate) struct Cell {
     pub(super) question: Question,
     /// Mean seconds between its drops.
     pub(super) interval: f64,
-    /// The interval grows where drops take longer under load than was thought.
-    pub(super) adapts: bool,
+    /// The interval grows where drops take longer under load than was thought, from this on; none: it stays.
+    pub(super) adapts_from: Option<f64>,
     pub(super) pairs: Vec<Pair>,
 }
 
 impl Cell {
     fn add(&mut self, pairs: Vec<Pair>) {
-        let drops = pairs.iter().flat_map(|p| &p.with.events);
-        let took: Vec<f64> = drops.map(|e| e.took).collect();
-        if let (true, Some(middle)) = (self.adapts, crate::stats::median(&took)) {
-            self.interval = self.interval.max(middle / CROWDED);
-        }
         self.pairs.extend(pairs);
+        let drops = self.pairs.iter().flat_map(|p| &p.with.events);
+        let took: Vec<f64> = drops.map(|e| e.took).collect();
+        if let (Some(least), Some(middle)) = (self.adapts_from, crate::stats::median(&took)) {
+            self.interval = least.max(middle / CROWDED);
+        }
     }
 }
 

@@ -25,6 +25,8 @@ pub(super) const LEAST_PAIRS: usize = 6;
 pub(super) const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];
 /// A quantile beyond which fewer requests lie isn't given.
 const LEAST_BEYOND: f64 = 10.0;
+/// Requests beyond a quantile of a window at least, for windows to have one of their own.
+const ENOUGH_BEYOND: f64 = 0.5;
 /// The load is taken to have recovered when it is behind by less than this part of the stall.
 const RECOVERED: f64 = 0.1;
 /// ms beyond twice the drop's own time in which its stall is looked for.
@@ -236,7 +238,7 @@ fn added(pairs: &[Pair]) -> Vec<Option<Added>> {
     let windows = pairs.iter().flat_map(|p| [&p.with, &p.without]);
     let fewest = windows.map(|w| w.latencies.count()).min().unwrap_or(0) as f64;
     let pooled = pooled(pairs);
-    let one = |(share, pooled)| match fewest * (1.0 - share) >= 1.0 {
+    let one = |(share, pooled)| match fewest * (1.0 - share) >= ENOUGH_BEYOND {
         true => typical(pairs, share),
         false => pooled,
     };

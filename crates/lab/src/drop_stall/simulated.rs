@@ -181,7 +181,7 @@ fn cells(stalls: &[f64]) -> Vec<Cell> {
             smallest: 0.1,
         },
         interval: (stall * 6.0).max(0.03),
-        adapts: true,
+        adapts_from: Some((stall * 6.0).max(0.03)),
         pairs: Vec::new(),
     };
     stalls.iter().enumerate().map(cell).collect()
@@ -317,9 +317,10 @@ fn drops_that_are_too_close_move_apart() {
     let mut rig = Simulated::new(&[0.02], 0.0, 1);
     let mut close = cells(&[0.02]);
     close[0].interval = 0.025;
+    close[0].adapts_from = Some(0.025);
     blocks::run(&mut rig, &limits(1), &mut close, |_, _| (), |_| Ok(())).unwrap();
     assert!(close[0].interval > 0.06 && close[0].interval < 0.07);
-    close[0].adapts = false;
+    close[0].adapts_from = None;
     close[0].interval = 0.025;
     rig.now = 0.0;
     blocks::run(&mut rig, &limits(1), &mut close, |_, _| (), |_| Ok(())).unwrap();

@@ -115,8 +115,8 @@ fn wild_differences_count_as_a_few_others() {
         .collect();
     let tame = Matched::new(clusters.clone(), 0.0).interval(0.05).unwrap();
     let mut wild = clusters;
-    for i in 0..10 {
-        wild[i][i] = 1e6 * (i as f64 - 3.0);
+    for (i, cluster) in wild.iter_mut().take(10).enumerate() {
+        cluster[i] = 1e6 * (i as f64 - 3.0);
     }
     let got = Matched::new(wild.clone(), 0.0).interval(0.05).unwrap();
     assert!(
