@@ -11,7 +11,7 @@ use super::{Args, Plan, Results};
 use crate::algorithm::Algorithm;
 use crate::fill::CHUNK_BYTES;
 use crate::frame::{
-    Experiment, Lease, Places, PoolPages, Pressure, Progress, Size, Stop, Subject,
+    Experiment, Lease, Places, PoolPages, Precedence, Pressure, Progress, Size, Stop, Subject,
 };
 use crate::target::{EmbeddedOptions, Target};
 use crate::{Error, Result};
@@ -243,6 +243,8 @@ struct Stage<'a, 't> {
     /// Hundredths of seconds that the progress bar knows of.
     shown: u64,
     runs: u64,
+    /// Each run had it.
+    precedence: bool,
 }
 
 impl Rig for Stage<'_, '_> {
@@ -297,7 +299,10 @@ impl Stage<'_, '_> {
             seed: self.plan.seed + self.runs,
             stop: self.stop,
         };
+        let precedence = self.plan.precedence.then(Precedence::take);
+        self.precedence &= precedence.as_ref().is_some_and(Precedence::given);
         let done = load.run(course, &mut *stand.lease.client, &mut stand.drops)?;
+        drop(precedence);
         Ok(done.map(|(recording, generator)| {
             let mut beside = self.beside.borrow_mut();
             beside.0.add(&generator);
@@ -335,6 +340,7 @@ fn interleave(
         begun: Instant::now(),
         shown: 0,
         runs: 0,
+        precedence: true,
     };
     let mut kept = Instant::now();
     let gone = |cell: usize, e: Error| {
@@ -355,6 +361,7 @@ fn interleave(
         Ok(())
     };
     let ended = blocks::run(&mut stage, limits, &mut cells, gone, told);
+    results.extra.precedence = stage.runs > 0 && stage.precedence;
     results.cells = cells;
     (results.extra.generator, results.extra.compositions) = beside.into_inner();
     for (cell, e) in lost {

@@ -51,6 +51,8 @@ const DROPPED: f64 = 1000.0;
 const INTERVAL: f64 = 30.0;
 /// Drops of the article.
 const DROPS: f64 = 30.0;
+/// Seconds of measuring.
+const USUAL_TIME: f64 = 75.0;
 /// Seconds of a window, about, and the longest of the article's.
 const WINDOW: f64 = 0.33;
 const LONGEST: f64 = 60.0;
@@ -75,7 +77,7 @@ pub struct Args {
     /// Part of the article's sizes, 20 M rows and 315,000 cached pages; 1 is the article. The time between drops is scaled by its square
     #[arg(long, value_name = "X", value_parser = scale)]
     scale: Option<f64>,
-    /// Seconds of measuring at most; it ends earlier if every interval is narrow [default: 100; 24 with --quick; with --scale as many
+    /// Seconds of measuring at most; it ends earlier if every interval is narrow [default: 75; 24 with --quick; with --scale as many
     /// as the article's drops take with each algorithm]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
@@ -106,7 +108,7 @@ pub struct Args {
     /// Look up rows of each table before it is dropped, so that an adaptive hash index knows its pages; it is switched on for as long
     #[arg(long, conflicts_with = "churn")]
     hot: bool,
-    /// Mean seconds between two drops [default: five times what a drop takes, 0.025 at least]
+    /// Mean seconds between two drops [default: five times what a drop takes, 0.012 at least]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     interval: Option<f64>,
     /// Seconds of a window [default: 0.33, about, as the time allows]
@@ -118,6 +120,9 @@ pub struct Args {
     /// Half an interval in ms that is narrow enough to end before the time is over [default: half the smallest stall that matters]
     #[arg(long, value_name = "MS", value_parser = positive)]
     precision: Option<f64>,
+    /// Don't take precedence over the machine's other programs while measuring, where that is allowed (root)
+    #[arg(long)]
+    no_precedence: bool,
     /// What chance depends on: the order of windows, the moments of drops, the rows
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u32,
@@ -173,6 +178,8 @@ pub(crate) struct Plan {
     budget: f64,
     smallest: f64,
     precision: f64,
+    /// Precedence is asked for.
+    precedence: bool,
     seed: u64,
     pool_bytes: u64,
     pool_instances: Option<usize>,
@@ -188,6 +195,8 @@ pub(crate) struct Extra {
     /// Of each target: requests per second that it can do, and that it was sent.
     capacities: Vec<(f64, f64)>,
     ended: Option<Ended>,
+    /// Each run had precedence over the machine's other programs.
+    precedence: bool,
     /// Targets.
     lost: Vec<usize>,
 }
@@ -246,8 +255,8 @@ impl Experiment for Args {
         let budget = match (self.quick, interval) {
             (true, _) => 24.0,
             // With drops and without.
-            (false, Some(interval)) => (interval * DROPS * 2.0 * all).max(100.0),
-            (false, None) => 100.0,
+            (false, Some(interval)) => (interval * DROPS * 2.0 * all).max(USUAL_TIME),
+            (false, None) => USUAL_TIME,
         };
         let dropped = self.scale.map(|x| (DROPPED * x) as u64);
         let drop_rows = self
@@ -276,6 +285,7 @@ impl Experiment for Args {
             budget: self.time.unwrap_or(budget),
             smallest: self.smallest,
             precision: self.precision.unwrap_or(self.smallest / 2.0),
+            precedence: !self.no_precedence,
             seed: self.seed.into(),
             pool_bytes: self.pool.map_or(pool.max(64 << 20), |s| s.0),
             pool_instances: self.pool_instances,

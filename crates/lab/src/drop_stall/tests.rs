@@ -65,7 +65,7 @@ fn ratios_are_read() {
 #[test]
 fn a_small_run_gives_a_whole_report() {
     let flags = "--rows 2000 --threads 2 --cached 8M --pool 64M --rate 500 --interval 0.02 --window 0.1 --time 600 --precision 100000 \
-                 --algorithm full_scan,millpond";
+                 --no-precedence --algorithm full_scan,millpond";
     let left = testing::whole::<Args>(&flags.split_whitespace().collect::<Vec<_>>());
     assert_eq!(left.data["ended"], "all intervals are narrow");
     let cells = left.data["cells"].as_array().unwrap();
@@ -124,6 +124,7 @@ fn tables_may_be_made_as_they_are_dropped_or_looked_up_before() {
             "0.5",
             "--algorithm",
             "stale",
+            "--no-precedence",
             how,
         ];
         let left = testing::whole::<Args>(&[&flags[..], &rest].concat());

@@ -7,6 +7,7 @@ mod experiment;
 mod files;
 mod lease;
 mod machine;
+mod precedence;
 mod pressure;
 mod progress;
 mod size;
@@ -23,6 +24,7 @@ pub(crate) use experiment::{
 pub use files::{ReportArgs, conclude, shortfall};
 pub use lease::{DATABASE, Lease, PoolPages};
 pub use machine::{Machine, sync_cost};
+pub use precedence::Precedence;
 pub use pressure::{Pressure, Worked};
 pub use progress::Progress;
 pub use size::Size;

@@ -49,6 +49,7 @@ impl Results {
             "machine": {
                 "stolen": pressure.stolen(),
                 "running": pressure.running(),
+                "precedence": self.extra.precedence,
                 "sync_p99_seconds": pressure.syncs.quantile(0.99),
                 "load_ran_seconds": generator.worked.ran,
                 "load_waited_seconds": generator.worked.waited,

@@ -113,6 +113,13 @@ impl Results {
         let load = "of 17 requests 10 point selects, 4 ranges of 100 rows, 2 updates, a row deleted and inserted again, each a transaction; \
                     prepared statements, rows chosen evenly; sent by the lab's process, which shares the machine with the target";
         facts.push(("Load".into(), load.into()));
+        let precedence = match self.extra.precedence {
+            true => {
+                "the threads of the lab's process, with it the embedded engine's, ran before all other programs while it was measured"
+            }
+            false => "none: the lab's threads took turns with all other programs",
+        };
+        facts.push(("Precedence".into(), precedence.into()));
         for (target, (capacity, rate)) in self.extra.capacities.iter().enumerate() {
             let name = format!("Rate {}", target + 1);
             let said = format!(
