@@ -325,6 +325,7 @@ impl Session {
         let now_us = watch.wall_us(self.current.running.start_ns);
         self.env.rows_sent.set(0);
         self.env.told.borrow_mut().clear();
+        self.env.behind.borrow_mut().clear();
         self.env.rows_examined.set(0);
         self.env.effort.clear();
         let seat = &*self.facts.seat;
@@ -480,7 +481,9 @@ impl Session {
         self.env.row_count.set(-1);
         self.instance.0.errors.add(e.code, now_us());
         let said = Diagnostic::of(&e);
-        self.env.conversion.diagnostics.get_mut().push(said);
+        let env = &mut self.env.conversion;
+        env.diagnostics.get_mut().push(said);
+        env.diagnostics.get_mut().append(env.behind.get_mut());
         self.end_diagnostics();
         Err(e)
     }

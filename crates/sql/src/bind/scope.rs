@@ -45,6 +45,9 @@ pub enum Aliases {
 
 /// What else the column of an integer key is called.
 pub(super) const ROW_ID: &str = "_rowid";
+/// What VALUES(column) is warned of with 1287.
+const VALUES_FUNCTION: &str = "'VALUES function' is deprecated and will be removed in a future release. Please use an alias (INSERT INTO ... VALUES \
+    (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY UPDATE clause with alias.col instead";
 /// What messages call the place of what JSON_TABLE reads.
 pub(super) const TABLE_FUNCTION: &str = "a table function argument";
 
@@ -785,6 +788,7 @@ impl Scope for Binder<'_, '_> {
             return Err(unknown_column(&[], column, clause));
         };
         let c = &schema.columns[at];
+        self.notes.told.push((1287, VALUES_FUNCTION));
         Ok(Expr::column(source, at, c.ty.clone(), c.nullable, &c.name))
     }
     fn default_of(&mut self, column: &str) -> SqlResult<Expr> {

@@ -63,6 +63,9 @@ impl Scope for Columns<'_> {
     fn takes_date(&self, _: Date) -> bool {
         true
     }
+    fn writes_strictly(&self) -> bool {
+        self.definition.env.sql_mode.get().strict
+    }
     fn clause(&self) -> &'static str {
         self.role.clause()
     }

@@ -13,6 +13,7 @@ use crate::parse::ast::{
 use crate::types::{
     BaseType, Collation, Column, DefaultValue, Encoding, Family, Generated, SqlType, Visibility,
 };
+use crate::value::env::Diagnostic;
 use crate::value::geometry::{Srs, srs_not_found};
 use crate::value::{self, StoreContext, Value};
 
@@ -448,16 +449,20 @@ pub(super) fn read_default(
             ),
         ));
     }
-    let stored = value::store(
-        value,
-        column,
-        &StoreContext {
-            session: env,
-            strict: true,
-            row: 1,
-        },
-    )
-    .map_err(|_| invalid_default(&column.name))?;
+    let cx = |strict| StoreContext {
+        session: env,
+        strict,
+        row: 1,
+    };
+    let stored = value::store(value.borrowed(), column, &cx(true)).map_err(|refused| {
+        // What refuses it is told first.
+        match env.sql_mode.get().strict {
+            _ if column.ty.is_enumerated() => {}
+            true => env.say(Diagnostic::of(&refused)),
+            false => drop(value::store(value.borrowed(), column, &cx(false))),
+        }
+        invalid_default(&column.name)
+    })?;
     match value::default_text(&stored, &column.ty) {
         Some(text) => Ok(DefaultValue::Literal(text)),
         None => unsupported("a default that is not text"),

@@ -80,6 +80,7 @@ use crate::result::{ColumnMeta, ResultSink};
 use crate::store_error::store_error;
 use crate::types::BaseType;
 use crate::value::family::fits;
+use crate::value::parse_time::has_date;
 use crate::value::{Value, printable};
 use millpond_store::{Engine, Owner, Txn};
 use smallvec::SmallVec;
@@ -228,6 +229,14 @@ fn tell_moments(plan: &Plan, st: &State<'_>) -> SqlResult<()> {
         );
         if let (Value::Bytes(text), true) = (&v, date) {
             st.env.warn_of_delimiter(text, 1);
+        }
+        if let (Value::Bytes(text), BaseType::Time) = (&v, ty.base)
+            && fits(&v, ty)
+            && has_date(text)
+        {
+            let shown = printable(text);
+            let m = format!("Incorrect time value: '{shown}' for column '{column}' at row 1");
+            st.env.note(1292, m);
         }
         if !fits(&v, ty) && (!column.is_empty() || matches!(v, Value::Bytes(_))) {
             let kind = match ty.base {

@@ -88,7 +88,7 @@ fn named_date(
     cx: &EvalContext<'_>,
 ) -> SqlResult<Value<'static>> {
     let parsed = parse_time::parse_datetime(text);
-    if parsed.is_some_and(|p| !p.value.date.is_zero()) {
+    if parsed.is_some() {
         let env = cx.session;
         env.warn_of_delimiter(text, env.rows_sent.get() + 1);
     }
@@ -123,7 +123,7 @@ pub fn listed(
         return Ok(None);
     }
     let parsed = parse_time::parse_datetime(text);
-    if parsed.is_some_and(|p| !p.value.date.is_zero()) {
+    if parsed.is_some() {
         let env = cx.session;
         env.warn_of_delimiter(text, env.rows_sent.get() + 1);
     }
@@ -163,7 +163,7 @@ fn date_between(v: &Value<'_>, by: &[Expr; 3], cx: &EvalContext<'_>) -> SqlResul
         return date(v, by.iter().find(temporal), cx);
     };
     let parsed = parse_time::parse_datetime(text);
-    if parsed.is_some_and(|p| !p.value.date.is_zero()) {
+    if parsed.is_some() {
         let env = cx.session;
         env.warn_of_delimiter(text, env.rows_sent.get() + 1);
     }

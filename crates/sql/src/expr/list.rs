@@ -211,7 +211,7 @@ impl Among {
             }
             _ => {
                 let p = parse_datetime(text);
-                if p.is_some_and(|p| !p.value.date.is_zero()) && !self.once {
+                if p.is_some() && !self.once {
                     let env = cx.session;
                     env.warn_of_delimiter(text, env.rows_sent.get() + 1);
                 }

@@ -41,9 +41,7 @@ pub enum Deprecated {
     CalcFoundRows,
     /// FOUND_ROWS().
     FoundRows,
-    /// VALUES(column) behind ON DUPLICATE KEY UPDATE.
-    InsertedValue,
-    /// VALUES(column) elsewhere.
+    /// VALUES(column), but behind ON DUPLICATE KEY UPDATE.
     ValuesFunction,
 }
 
@@ -121,11 +119,6 @@ impl Deprecated {
             D::DoubleBar => instead("|| as a synonym for OR", "OR"),
             D::Exclamation => instead("!", "NOT"),
             D::BinaryOperator => instead("BINARY expr", "CAST"),
-            D::InsertedValue => instead(
-                "VALUES function",
-                "an alias (INSERT INTO ... VALUES (...) AS alias) and replace VALUES(col) in the ON DUPLICATE KEY \
-                 UPDATE clause with alias.col",
-            ),
             D::UserVariable => (
                 1287,
                 "Setting user variables within expressions is deprecated and will be removed in a future release. \

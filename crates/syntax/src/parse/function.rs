@@ -132,11 +132,9 @@ impl Parser<'_> {
             K::VALUES | K::DEFAULT => {
                 self.next();
                 let column = self.parens(|p| p.column())?;
-                if k == K::VALUES {
-                    self.deprecate(match self.updates_duplicate {
-                        true => Deprecated::InsertedValue,
-                        false => Deprecated::ValuesFunction,
-                    });
+                // Whoever knows what the column is warns of it in ON DUPLICATE KEY UPDATE.
+                if k == K::VALUES && !self.updates_duplicate {
+                    self.deprecate(Deprecated::ValuesFunction);
                 }
                 Ok(special(if k == K::VALUES {
                     Special::Values(column)

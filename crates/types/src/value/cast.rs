@@ -87,7 +87,7 @@ pub fn read_datetime(
     };
     let zeros = session.sql_mode.get().no_zero_date;
     let parsed = parse_time::parse_datetime(text).filter(|p| !(zeros && p.value.date.is_zero()));
-    if parsed.is_some_and(|p| !p.value.date.is_zero()) {
+    if parsed.is_some() {
         session.warn_of_delimiter(text, session.rows_sent.get() + 1);
     }
     match parsed {

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use super::parse_time::odd_delimiter;
+use super::parse_time::{odd_delimiter, parse_datetime};
 use super::time::truncate_micros;
 use super::{DateTime, Zone, printable};
 use crate::error::{ConditionItems, SqlError, SqlResult, SqlState, state_of};
@@ -113,6 +113,8 @@ pub struct ConversionEnv {
     pub cast_name: RefCell<Option<Arc<str>>>,
     /// Warnings of the current statement.
     pub diagnostics: RefCell<Vec<Diagnostic>>,
+    /// What comes behind the error that it is to end with.
+    pub behind: RefCell<Vec<Diagnostic>>,
 }
 
 impl Default for ConversionEnv {
@@ -127,6 +129,7 @@ impl Default for ConversionEnv {
             told: RefCell::default(),
             cast_name: RefCell::default(),
             diagnostics: RefCell::default(),
+            behind: RefCell::default(),
         }
     }
 }
@@ -170,6 +173,12 @@ impl ConversionEnv {
         let Some((found, at, wanted)) = odd_delimiter(text) else {
             return;
         };
+        // The zero date is told otherwise where there is none.
+        let zeros = self.sql_mode.get().no_zero_date;
+        let date = parse_datetime(text).map(|p| p.value.date);
+        if date.is_none_or(|d| zeros && d.is_zero()) {
+            return;
+        }
         let text = printable(text);
         let place =
             format!("Delimiter '{found}' in position {at} in datetime value '{text}' at row {row}");

@@ -381,6 +381,11 @@ pub enum NoTime {
     BeyondClock,
 }
 
+/// Whether a text is that of a time of day with its date.
+pub fn has_date(text: &[u8]) -> bool {
+    parse_time(text).is_some_and(|p| p.dated)
+}
+
 /// Reads a TIME: `[-][D ]hh:mm[:ss[.frac]]`, `hhmmss`, or a datetime's time; `None` if it is none.
 pub fn parse_time(text: &[u8]) -> Option<ParsedTime> {
     read_time(text).ok()

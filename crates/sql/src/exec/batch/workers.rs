@@ -192,6 +192,7 @@ fn environment(env: &SessionEnv) -> SessionEnv {
             div_increment: env.div_increment.clone(),
             rows_sent: Cell::default(),
             told: RefCell::default(),
+            behind: RefCell::default(),
             cast_name: RefCell::default(),
             strict_write: env.strict_write.clone(),
             diagnostics: RefCell::default(),

@@ -11,7 +11,7 @@ use crate::types::{BaseType, Beside, Collation, Family as F, NOT_FIXED, SqlType}
 use crate::value::decimal::{MAX_PRECISION, MAX_SCALE};
 use crate::value::env::Diagnostic;
 use crate::value::family::{beside as read_beside, beside_float, constant_text, fits};
-use crate::value::parse_time::odd_delimiter;
+use crate::value::parse_time::{has_date, odd_delimiter};
 use crate::value::{Decimal, Value, double_of_text, printable};
 
 /// Makes two sides of a comparison comparable: a placeholder gets the other's type, a constant is read as the other's kind once and
@@ -115,7 +115,7 @@ pub(crate) fn no_date(
     };
     match strict {
         true => {
-            env.say(Diagnostic::of(&refused));
+            env.behind.borrow_mut().push(Diagnostic::of(&refused));
             SqlError::new(1292, m)
         }
         false => {
@@ -182,6 +182,14 @@ fn is_odd(v: &Value<'_>) -> bool {
     matches!(v, Value::Bytes(text) if odd_delimiter(text).is_some())
 }
 
+/// Whether something is told of a constant that a column has a value for: of odd delimiters in a date, of the date of a time.
+fn is_told(v: &Value<'_>, ty: &SqlType) -> bool {
+    match (v, ty.base) {
+        (Value::Bytes(text), BaseType::Time) => has_date(text),
+        _ => is_date(ty) && is_odd(v),
+    }
+}
+
 /// Notes a constant beside a column of dates or times which that has no value for: each execution tells it. `other`: what messages call a
 /// date that is no column, if its texts are told, too.
 pub(super) fn note_moment(e: &mut Expr, column: &Expr, other: Option<&str>, scope: &mut dyn Scope) {
@@ -204,8 +212,8 @@ pub(super) fn note_moment(e: &mut Expr, column: &Expr, other: Option<&str>, scop
     }
     let fits = match &e.kind {
         ExprKind::Param(_) => false,
-        ExprKind::Literal(v) => fits(v, &column.ty) && !(is_date(&column.ty) && is_odd(v)),
-        _ => known_text(e, scope).is_none_or(|v| fits(&v, &column.ty)),
+        ExprKind::Literal(v) => fits(v, &column.ty) && !is_told(v, &column.ty),
+        _ => known_text(e, scope).is_none_or(|v| fits(&v, &column.ty) && !is_told(&v, &column.ty)),
     };
     if !fits {
         scope.moment(e.clone(), column.ty.clone(), name.into());

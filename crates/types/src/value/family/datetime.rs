@@ -26,7 +26,7 @@ pub(super) fn assign<'a>(
         Value::Bytes(b) => {
             let p = parse_time::parse_datetime(b);
             trailing = p.is_some_and(|p| p.trailing);
-            if p.is_some_and(|p| !p.value.date.is_zero()) {
+            if p.is_some() {
                 cx.session.warn_of_delimiter(b, cx.row);
             }
             p.map(|p| p.value)
