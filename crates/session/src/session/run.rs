@@ -241,9 +241,25 @@ impl Session {
         };
         let plan = stack::lent(compiled.statement.run, || {
             planner::compile(&compiled.statement, cx)
-        })?;
+        });
+        let plan = plan.map_err(|e| self.refused_before(compiled, e))?;
         self.facts.check_plan(&plan)?;
         Ok(plan)
+    }
+
+    /// What a statement that means nothing is refused for before that is seen: a READ ONLY transaction takes none that writes to tables.
+    #[cold]
+    fn refused_before(&self, compiled: &Compiled, e: SqlError) -> SqlError {
+        use StatementKind as K;
+        let writes = matches!(
+            compiled.statement.kind(),
+            K::Insert(_) | K::Update(_) | K::Delete(_)
+        );
+        let no_table = matches!(e.code, 1046 | 1049 | 1146);
+        match self.check_writable() {
+            Err(refused) if writes && !no_table && self.env.temporary.names().is_none() => refused,
+            _ => e,
+        }
     }
 
     /// Plans expressions in the open transaction.

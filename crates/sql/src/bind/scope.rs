@@ -671,6 +671,15 @@ impl Scope for Binder<'_, '_> {
         };
         Ok(Expr::new(kind, ty, !exists))
     }
+    fn has_stored_function(&mut self, name: &ast::Ident) -> SqlResult<bool> {
+        let env = self.cx.env;
+        match (&env.services, &*env.database.borrow()) {
+            (Some(services), Some(database)) => {
+                Ok(services.function(database, name.as_str())?.is_some())
+            }
+            _ => Ok(false),
+        }
+    }
     fn stored_function(
         &mut self,
         database: Option<&str>,

@@ -305,9 +305,9 @@ impl<'s> Tail<'s> {
         })
     }
 
-    /// Whether any row can be of use.
+    /// Whether any row is looked at: those that OFFSET skips are, though LIMIT 0 wants none behind them.
     fn wants_rows(&self) -> bool {
-        self.count > 0 || self.calc
+        self.count > 0 || self.offset > 0 || self.calc
     }
 
     fn row(
@@ -323,12 +323,14 @@ impl<'s> Tail<'s> {
         // Rows that OFFSET skips need no values, unless they must be told apart or sorted.
         if self.sort.is_none() && self.distinct.is_none() {
             self.seen += 1;
-            if self.seen <= self.offset {
+            if self.seen < self.offset || self.seen == self.offset && self.count > 0 {
                 return Ok(Flow::Continue);
             }
             if self.sent >= self.count {
                 return Ok(self.past_limit());
             }
+        } else if self.count == 0 && !self.calc {
+            return Ok(Flow::Continue);
         }
         if self.plain {
             return self.values(st, rows, out);

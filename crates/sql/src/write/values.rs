@@ -175,19 +175,20 @@ impl<'w> RowWriter<'w> {
         let mut from = 0;
         for column in pending {
             // Which it may read.
-            self.generate(env, row, from..column)?;
+            self.generate(env, row, from..column, &[])?;
             from = column;
             self.compute_default(env, row, column)?;
         }
         Ok(())
     }
 
-    /// Computes the generated columns among some, which stand in their order.
+    /// Computes the generated columns among some, which stand in their order. `settled`: those of which nothing is said, as they were so before.
     pub(super) fn generate(
         &self,
         env: &SessionEnv,
         row: &mut NewRow<'_>,
         among: Range<usize>,
+        settled: &[usize],
     ) -> SqlResult<()> {
         let schema = self.target.schema;
         if !schema.generates() {
@@ -195,8 +196,12 @@ impl<'w> RowWriter<'w> {
         }
         let computed = schema.computed()?;
         for column in computed.generated().filter(|c| among.contains(c)) {
+            let said = env.diagnostics.borrow().len();
             let v = computed.generated_value(column, RowRef::Values(row.values()), env)?;
             self.assign(env, row, column, v)?;
+            if settled.contains(&column) {
+                env.diagnostics.borrow_mut().truncate(said);
+            }
         }
         Ok(())
     }
@@ -363,7 +368,7 @@ impl<'w> RowWriter<'w> {
     /// Gives a row the values that follow from those it has, as they are when it is written: for who looks at it before.
     pub fn preview(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
         self.settle(env, row)?;
-        self.generate(env, row, 0..self.target.schema.columns.len())
+        self.generate(env, row, 0..self.target.schema.columns.len(), &[])
     }
 
     /// Whether a row to be changed is to be another. It has the values then that follow from those it is given.

@@ -25,6 +25,8 @@ struct Assigned {
     stamped: SmallVec<[usize; 2]>,
     /// The AUTO_INCREMENT column, if it is given a value.
     number: Option<usize>,
+    /// Generated columns that follow from none that are: they stay what they were.
+    settled: SmallVec<[usize; 2]>,
 }
 
 /// Writes a statement's rows to a table: see the [module](super) for a row's way.
@@ -99,6 +101,27 @@ impl<'w> RowWriter<'w> {
             }
             if column.auto_increment && columns(c) {
                 self.assigned.number = Some(c);
+            }
+        }
+        // A trigger may assign to any.
+        if self.target.schema.generates() && self.hooks.before.is_empty() {
+            self.settle_generated(columns);
+        }
+    }
+
+    fn settle_generated(&mut self, assigned: impl Fn(usize) -> bool) {
+        let Ok(computed) = self.target.schema.computed() else {
+            return;
+        };
+        let mut moved: SmallVec<[usize; 4]> = SmallVec::new();
+        for (column, e) in computed.generated_expressions() {
+            let mut follows = false;
+            e.columns(&mut |_, c| {
+                follows |= assigned(c) || moved.contains(&c) || self.assigned.stamped.contains(&c);
+            });
+            match follows {
+                true => moved.push(column),
+                false => self.assigned.settled.push(column),
             }
         }
     }
@@ -547,7 +570,11 @@ impl<'w> RowWriter<'w> {
         row: &mut NewRow<'_>,
     ) -> SqlResult<()> {
         if self.target.schema.generates() {
-            self.generate(cx.env, row, 0..usize::MAX)?;
+            let settled: &[usize] = match before {
+                Some(_) => &self.assigned.settled,
+                None => &[],
+            };
+            self.generate(cx.env, row, 0..usize::MAX, settled)?;
         }
         self.apply(cx, self.hooks.generated, before, Some(row))
     }

@@ -128,7 +128,8 @@ impl StoreContext<'_> {
 /// A value in a message: bytes that are no text as `\xNN`.
 pub fn printable(text: &[u8]) -> String {
     match std::str::from_utf8(text) {
-        Ok(s) => s.chars().take(128).collect(),
+        // It ends where a text of C's does.
+        Ok(s) => s.chars().take_while(|c| *c != '\0').take(128).collect(),
         Err(_) => printable_bytes(&text[..text.len().min(64)]),
     }
 }

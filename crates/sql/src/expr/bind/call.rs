@@ -282,6 +282,10 @@ pub(super) fn call(c: &ast::Call, scope: &mut dyn Scope) -> SqlResult<Expr> {
         return found.ok_or_else(|| no_function(database.as_str(), c.name.as_str()));
     }
     let name = c.name.as_str().to_ascii_uppercase();
+    // That there is such a function is asked before its arguments are looked at.
+    if is_nobodys(&name) && !scope.has_stored_function(&c.name)? {
+        return Err(no_such_function(c.name.as_str(), scope));
+    }
     let mut args = match name.starts_with("JSON_") {
         true => json::bind_args(&c.args, scope)?,
         false => bind_args(&c.args, scope)?,
@@ -466,13 +470,42 @@ fn named(
             if let Some(called) = scope.stored_function(None, written, args)? {
                 return Ok(called);
             }
-            let database = scope.session().database.borrow().clone();
-            let written = written.as_str();
-            Err(match database {
-                Some(d) => no_function(&d, written),
-                None => SqlError::new(1305, format!("FUNCTION {written} does not exist")),
-            })
+            Err(no_such_function(written.as_str(), scope))
         }
+    }
+}
+
+/// Whether a function of this upper-case name can only be a stored one.
+fn is_nobodys(name: &str) -> bool {
+    const BOUND_HERE: [&str; 19] = [
+        "ADDDATE",
+        "ANY_VALUE",
+        "COERCIBILITY",
+        "DAY",
+        "DAYOFMONTH",
+        "HOUR",
+        "IF",
+        "ISNULL",
+        "MICROSECOND",
+        "MINUTE",
+        "MOD",
+        "MONTH",
+        "NAME_CONST",
+        "NULLIF",
+        "QUARTER",
+        "SECOND",
+        "SUBDATE",
+        "YEAR",
+        "SCHEMA",
+    ];
+    !func::is_native(name) && !func::is_missing(name) && !BOUND_HERE.contains(&name)
+}
+
+/// Error 1305 for a function that is looked for in the database in use.
+fn no_such_function(name: &str, scope: &dyn Scope) -> SqlError {
+    match &*scope.session().database.borrow() {
+        Some(database) => no_function(database, name),
+        None => SqlError::new(1305, format!("FUNCTION {name} does not exist")),
     }
 }
 

@@ -176,6 +176,10 @@ pub trait Scope {
     fn subquery(&mut self, _query: &ast::Query, _kind: SubqueryKind) -> SqlResult<Expr> {
         Err(SqlError::unsupported("subquery here"))
     }
+    /// Whether the database in use has a stored function of this name, as far as is known.
+    fn has_stored_function(&mut self, _name: &ast::Ident) -> SqlResult<bool> {
+        Ok(true)
+    }
     /// A call of a stored function with bound arguments; `None` if there is no such function.
     fn stored_function(
         &mut self,

@@ -469,7 +469,7 @@ pub fn is_native(name: &str) -> bool {
 }
 
 /// Whether MySQL has a function of this upper-case name and there is none here.
-pub(super) fn is_missing(name: &str) -> bool {
+pub(crate) fn is_missing(name: &str) -> bool {
     const FAMILIES: [&str; 3] = ["JSON_", "ST_", "MBR"];
     const NAMES: [&str; 7] = [
         "GROUPING",
