@@ -456,7 +456,7 @@ fn changes_of_range_partitions() {
         "ALTER TABLE t REORGANIZE PARTITION p2, p3 INTO (PARTITION p2 VALUES LESS THAN (1),
          PARTITION n VALUES LESS THAN (25), PARTITION p3 VALUES LESS THAN (40))",
     );
-    assert_eq!(done.done.affected, 17);
+    assert_eq!(done.done.affected, 0);
     assert_eq!(spread(&mut c, "t"), ["p2=1", "n=6", "p3=10", "p4=0"]);
     c.ok("ALTER TABLE t REBUILD PARTITION n, p3");
     c.ok("ALTER TABLE t REBUILD PARTITION ALL");
