@@ -2,7 +2,7 @@
 //!
 //! An archive is a directory of *segments*, `log.<LSN of the first byte>`: bytes of the log as they are, whole groups, [`SEGMENT_BYTES`] and a little more
 //! each. Beside each is `times.<the same>`: records of 20 bytes, `milliseconds since 1970 u64, LSN u64, CRC-32C u32`, one a second while something is
-//! logged: what was durable then.
+//! logged: what was durable then. The file `history` names the history of the database whose log it is (u64, CRC-32C u32).
 //!
 //! A thread copies what is durable. The log is retained from where the archive is durable, so nothing is missing; but no writer waits for
 //! a directory that is full or slow ([`crate::log::Retained`]). If the log had to go on without it the archive has a *gap*: it goes on in another
@@ -81,15 +81,17 @@ impl Drop for Archive {
 impl Archive {
     /// Archives the log of an open database into `to`. Fails if what is there is of another database, or of another history of it.
     pub(crate) fn start(pager: &Arc<Pager>, to: Arc<dyn Storage>) -> Result<Archive> {
+        let (log, history) = (pager.log(), pager.history()?);
+        let known = history_of(&*to)?;
         let last = segments(&*to)?.pop();
-        let log = pager.log();
-        if let Some(last) = &last
-            && last.end > log.durable_lsn()
-        {
-            return Err(Error::Invalid(format!(
-                "the archive has log up to LSN {}, where this database has not been yet; it takes a directory of its own",
-                last.end
-            )));
+        let end = last.as_ref().map_or(0, |last| last.end);
+        if known.is_some_and(|known| known != history) || end > log.durable_lsn() {
+            return Err(Error::Invalid(
+                "the archive is another database's, or of before this one was restored; it takes a directory of its own".into(),
+            ));
+        }
+        if known.is_none() {
+            write_history(&*to, history)?;
         }
         let retained = match &last {
             Some(last) => log.retain_from(last.end),
@@ -287,6 +289,38 @@ impl Worker {
         }
         Ok(())
     }
+}
+
+/// The file that says whose log it is.
+const HISTORY: &str = "history";
+
+/// The history whose log an archive has; `None`: it is new.
+pub(super) fn history_of(from: &dyn Storage) -> Result<Option<u64>> {
+    if !from.exists(HISTORY) {
+        return Ok(None);
+    }
+    let io = |e| Error::io(format!("read {HISTORY}"), &e);
+    let file = from.open(HISTORY, false).map_err(io)?;
+    let mut bytes = [0; 12];
+    match file.read_at(&mut bytes, 0) {
+        // Its making was cut short.
+        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
+        done => done.map_err(io)?,
+    }
+    let whole = crc32c::crc32c(&bytes[..8]) == get_u32(&bytes, 8);
+    Ok(whole.then(|| get_u64(&bytes, 0)))
+}
+
+fn write_history(to: &dyn Storage, history: u64) -> Result<()> {
+    let io = |e| Error::io(format!("write {HISTORY}"), &e);
+    let mut bytes = [0; 12];
+    put_u64(&mut bytes, 0, history);
+    let crc = crc32c::crc32c(&bytes[..8]);
+    put_u32(&mut bytes, 8, crc);
+    let file = to.open(HISTORY, true).map_err(io)?;
+    file.write_at(&bytes, 0).map_err(io)?;
+    file.sync().map_err(io)?;
+    to.sync_folder("").map_err(io)
 }
 
 fn log_name(start: Lsn) -> String {

@@ -13,6 +13,8 @@ const VERSION: u64 = 1;
 /// What a backup says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
+    /// Names the history of the database that it is of: one that was restored has another from there on.
+    pub history: u64,
     /// Where its log begins.
     pub start: Lsn,
     /// The LSN that what is restored from it is of.
@@ -45,6 +47,7 @@ impl Manifest {
         let mut line = |name: &str, value: u64| {
             let _ = writeln!(text, "{name} {value}");
         };
+        line("history", self.history);
         line("start-lsn", self.start);
         line("end-lsn", self.end);
         line("since-lsn", self.since);
@@ -88,6 +91,7 @@ impl Manifest {
             false => None,
         };
         Ok(Manifest {
+            history: value("history")?,
             start: value("start-lsn")?,
             end: value("end-lsn")?,
             since: value("since-lsn")?,

@@ -15,9 +15,9 @@ use crate::error::{Error, Result};
 use crate::io::{File, Storage};
 use crate::log::Log;
 use crate::log::stream::{self, Stream};
-use crate::page::{Lsn, PAGE_SIZE};
-use crate::pool::redo_copy;
-use crate::space::FileId;
+use crate::page::{Lsn, PAGE_SIZE, put_u64};
+use crate::pool::{new_history, redo_copy};
+use crate::space::{FileId, SpaceId, layout};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -118,7 +118,10 @@ fn chain(backups: &[&dyn Storage]) -> Result<Vec<Manifest>> {
     for (n, from) in backups.iter().enumerate() {
         let manifest = Manifest::read(*from)?;
         let wanted = manifests.last().map(|m| (m.end, m.crc));
-        if manifest.base != wanted {
+        let alien = manifests
+            .last()
+            .is_some_and(|m| m.history != manifest.history);
+        if manifest.base != wanted || alien {
             return Err(Error::Invalid(match (manifest.base, wanted) {
                 (Some(_), None) => "the first backup is incremental; it takes the one that it is based on before it".into(),
                 (None, _) => format!("backup {} is a full one, and there is another before it", n + 1),
@@ -132,6 +135,11 @@ fn chain(backups: &[&dyn Storage]) -> Result<Vec<Manifest>> {
 
 /// The archive's segments to redo, and the LSN not to pass.
 fn plan(from: &dyn Storage, last: &Manifest, until: Until) -> Result<(Vec<Segment>, Lsn)> {
+    if archive::history_of(from)? != Some(last.history) {
+        let what =
+            "the archive is not of the database that the backup is of, or of another history of it";
+        return Err(Error::Invalid(what.into()));
+    }
     let limit = match until {
         Until::End => Lsn::MAX,
         Until::Lsn(lsn) => lsn,
@@ -248,8 +256,25 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// From here on it is a history of its own: LSNs to come are others than the source's.
+    fn begin_history(&self) -> Result<()> {
+        let name = FileId::SHARED.name();
+        let io = |e| Error::io(format!("write the header of {name}"), &e);
+        let file = self.to.open(&name, false).map_err(io)?;
+        let mut page = vec![0; PAGE_SIZE];
+        file.read_at(&mut page, 0).map_err(io)?;
+        let valid = layout::verify(&page, SpaceId::FILE.0, 0);
+        valid.map_err(|e| Error::Corrupt(format!("{name}, page 0: {e}")))?;
+        let at = layout::COUNTERS_AT + layout::HISTORY * 8;
+        put_u64(&mut page, at, new_history());
+        layout::seal(&mut page);
+        file.write_at(&page, 0).map_err(io)?;
+        file.sync().map_err(io)
+    }
+
     /// Makes the directory a database.
     fn finish(mut self, redo_bytes: u64) -> Result<Restored> {
+        self.begin_history()?;
         for folder in ["", "tables"] {
             match self.to.sync_folder(folder) {
                 Err(e) if e.kind() != std::io::ErrorKind::NotFound => {

@@ -114,13 +114,14 @@ impl<'a> Take<'a> {
     fn run(mut self, watch: &Watch<'_>) -> Result<Manifest> {
         let began = now_ms();
         let start = self.retained.at();
+        let history = self.pager.history()?;
         if let Some(base) = &self.options.base
-            && base.end > self.pager.log().durable_lsn()
+            && (base.history != history || base.end > self.pager.log().durable_lsn())
         {
-            return Err(Error::Invalid(format!(
-                "the base of the backup ends at LSN {}, where this database has not been yet: it is another's",
-                base.end
-            )));
+            return Err(Error::Invalid(
+                "the base of the backup is another database's, or of before this one was restored"
+                    .into(),
+            ));
         }
         let (end, since) = self.beside_log(watch)?;
         self.writer.finish()?;
@@ -130,6 +131,7 @@ impl<'a> Take<'a> {
         let io = |e| Error::io("sync the directory", &e);
         self.to.sync_folder("").map_err(io)?;
         let mut manifest = Manifest {
+            history,
             start,
             end,
             since,

@@ -8,7 +8,7 @@ use super::Pager;
 use super::core::Core;
 use crate::error::Result;
 use crate::space::alloc::Change;
-use crate::space::layout::COUNTERS;
+use crate::space::layout::{COUNTERS, HISTORY};
 use crate::space::{FileId, SpaceId};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -41,6 +41,15 @@ pub(crate) struct Counters {
 pub struct Counter<'a> {
     core: &'a Core,
     n: usize,
+}
+
+/// A name for a history that no other has.
+pub(crate) fn new_history() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    // Keyed by the system's random numbers.
+    let random = RandomState::new().hash_one(std::time::SystemTime::now());
+    // Far from where a counter would overflow.
+    (random >> 16).max(1)
 }
 
 fn first_value(n: usize) -> u64 {
@@ -118,7 +127,7 @@ impl Core {
 
     /// Raises the marks of counters in use before anybody has to wait for it.
     pub(super) fn raise_counters_ahead(&self) -> Result<()> {
-        for (n, cell) in self.counters.cells.iter().enumerate() {
+        for (n, cell) in self.counters.cells[..HISTORY].iter().enumerate() {
             let next = cell.next.load(Ordering::Relaxed);
             if next > first_value(n) && next + AHEAD > cell.limit.load(Ordering::Acquire) {
                 self.raise_counter(n, 0, AHEAD)?;
@@ -139,7 +148,25 @@ impl Pager {
     }
 
     /// Counters for the layers above.
-    pub const COUNTERS: usize = COUNTERS - OWN;
+    pub const COUNTERS: usize = HISTORY - OWN;
+
+    /// The number that names the database's history, given to it, durably, when it is first asked for. One that is made of a backup has
+    /// another: an LSN of the one says nothing about the other.
+    pub(crate) fn history(&self) -> Result<u64> {
+        let core = self.core();
+        let _raising = core.counters.raising.lock();
+        let shared = core.files.get(FileId::SHARED, true)?;
+        let known = shared.alloc().lock().counter(HISTORY);
+        if known != 0 {
+            return Ok(known);
+        }
+        let new = new_history();
+        let mut mtr = core.mtr_unchecked();
+        mtr.change(shared, Change::Counter(HISTORY, new));
+        let lsn = mtr.commit();
+        core.log.sync_to(lsn)?;
+        Ok(new)
+    }
 
     /// A space id never used before. May write and sync the log: hold no latch.
     pub fn new_space_id(&self) -> Result<SpaceId> {

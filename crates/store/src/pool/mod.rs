@@ -74,6 +74,7 @@ pub(crate) use self::backup::{Found, Source, Watch};
 pub use self::check::CheckedPage;
 pub use self::cleaner::{IO_CAPACITY, IO_CAPACITY_MAX};
 pub use self::counters::Counter;
+pub(crate) use self::counters::new_history;
 pub use self::direct::{Direct, DirectPages};
 pub use self::discard::DropAlgorithm;
 pub use self::giveback::{AtOnce, EXTENT_BYTES, Pace};

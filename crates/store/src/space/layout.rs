@@ -25,6 +25,8 @@ pub const MAPS_AT: usize = 56;
 pub const COUNTERS_AT: usize = 64;
 /// Persistent counters.
 pub const COUNTERS: usize = 16;
+/// The last of them is none: a random number that names the database's history (0: nobody has asked for it yet).
+pub const HISTORY: usize = COUNTERS - 1;
 
 /// Extent entries of a map page start here.
 pub const ENTRIES_AT: usize = 64;

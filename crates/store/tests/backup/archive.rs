@@ -105,6 +105,15 @@ fn until_a_time_or_beyond_what_there_is() {
     refused(Until::Time(1), "before that time");
     refused(Until::Lsn(manifest.end - 1), "an earlier backup");
     refused(Until::Lsn(u64::MAX), "ends at LSN");
+    // It goes on as a history of its own.
+    let restored = SimStorage::new();
+    restore(&[&backup], Some(&archived), Until::End, &restored).unwrap();
+    let restored = Db::on(restored);
+    let again = restored.engine.archive_log(Arc::new(archived.clone()));
+    assert!(again.is_err());
+    let own = SimStorage::new();
+    drop(restored.engine.archive_log(Arc::new(own.clone())).unwrap());
+    assert!(restore(&[&backup], Some(&own), Until::End, &SimStorage::new()).is_err());
     // The directory is this database's.
     let other = Db::new();
     assert!(

@@ -59,6 +59,17 @@ fn an_incremental_backup_has_what_changed() {
     // Of another database.
     let other = Db::new();
     assert!(take(&other.engine, Some(&full)).is_err());
+    // Of another history: the restored one goes on by itself.
+    let (last, _) = take(&db.engine, None).unwrap();
+    let each: [&dyn io::Storage; 1] = [&last];
+    let to = SimStorage::new();
+    restore(&each, None, backup::Until::End, &to).unwrap();
+    let restored = Db::on(to);
+    let e = take(&restored.engine, Some(&full)).err().unwrap();
+    assert!(e.to_string().contains("restored"), "{e}");
+    let (_, own) = take(&restored.engine, None).unwrap();
+    let restored = restored.crash();
+    take(&restored.engine, Some(&own)).unwrap();
 }
 
 /// Pages are on the disk before the backup, so that it has them rather than the log.
