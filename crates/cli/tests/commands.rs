@@ -369,11 +369,15 @@ fn many_tables_runs_embedded_and_on_a_server() {
 
 /// A connection to a server that listens on the socket in its data directory.
 fn client(data: &Path) -> mysql::Conn {
+    client_as(data, "root")
+}
+
+fn client_as(data: &Path, user: &str) -> mysql::Conn {
     let socket = data.join("millpond.sock").display().to_string();
     let options = mysql::OptsBuilder::new()
         .socket(Some(socket))
         .prefer_socket(false)
-        .user(Some("root"));
+        .user(Some(user));
     mysql::Conn::new(options).unwrap()
 }
 
@@ -481,6 +485,23 @@ fn a_server_is_backed_up_and_restored_to_any_time() {
             other => panic!("{statement}: {other:?}"),
         }
     }
+    match client_as(&data, "u").query_drop("BACKUP TO '/x'") {
+        Err(mysql::Error::MySqlError(e)) => assert_eq!(e.code, 1227, "{e}"),
+        other => panic!("{other:?}"),
+    }
+    let status = |c: &mut mysql::Conn, name: &str| -> u64 {
+        let row: (String, u64) = c
+            .query_first(format!("SHOW GLOBAL STATUS LIKE '{name}'"))
+            .unwrap()
+            .unwrap();
+        row.1
+    };
+    let end = status(&mut c, "Innodb_redo_log_flushed_to_disk_lsn");
+    while status(&mut c, "Millpond_log_archived_lsn") < end {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(status(&mut c, "Millpond_log_archive_gaps"), 0);
+    assert_eq!(status(&mut c, "Millpond_log_archive_failing"), 0);
     drop(c);
     assert!(server.stop("-TERM").0);
 

@@ -2,6 +2,7 @@
 //!
 //! | file | owns |
 //! |---|---|
+//! | `archive` | the log's archive |
 //! | `data_file` | where the shared data file is |
 //! | `facts` | what virtual tables and system variables ask of a session |
 //! | `heaviest` | the statements that took most time, for who asks without SQL |
@@ -25,6 +26,7 @@ use millpond_store::io::{Counted, FileCounts, RealStorage, Storage};
 use millpond_store::log::FlushAtCommit;
 use millpond_store::{DropAlgorithm, Engine, Options};
 
+mod archive;
 mod data_file;
 mod facts;
 mod heaviest;
@@ -473,23 +475,9 @@ impl Instance {
             tracing::error!(error = %e, "cannot close the slow query log");
         }
         // It copies what is logged by now.
-        drop(self.0.archive.lock().take());
+        let archive = self.0.archive.lock().take();
+        drop(archive);
         self.0.engine.close().map_err(|e| store_error(e, ""))
-    }
-    /// Archives the log, if `millpond_log_archive_dir` says where to.
-    fn start_archive(&self) -> SqlResult<()> {
-        let asked = self.global_text("millpond_log_archive_dir");
-        let Some(path) = asked.filter(|p| !p.is_empty()) else {
-            return Ok(());
-        };
-        let cannot = |why: String| {
-            let m = format!("Can't archive the log in '{path}': {why}");
-            SqlError::new(1105, m)
-        };
-        let storage = RealStorage::new(&path).map_err(|e| cannot(e.to_string()))?;
-        let archive = self.0.engine.archive_log(Arc::new(storage));
-        *self.0.archive.lock() = Some(archive.map_err(|e| cannot(e.to_string()))?);
-        Ok(())
     }
     /// Has SHUTDOWN call this, which begins to stop the server; the answer goes out meanwhile.
     pub fn on_shutdown(&self, stop: impl Fn() + Send + Sync + 'static) {
@@ -606,7 +594,11 @@ impl Instance {
         add("Prepared_stmt_count", load(&self.0.prepared));
         add("Threads_connected", self.0.registry.count() as u64);
         add("Threads_running", running);
-        for (name, value) in self.thread_status() {
+        for (name, value) in self
+            .archive_status()
+            .into_iter()
+            .chain(self.thread_status())
+        {
             add(name, value);
         }
         add("Uptime", self.0.started.elapsed().as_secs());
