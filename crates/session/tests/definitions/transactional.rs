@@ -238,6 +238,31 @@ fn listings_show_what_the_transaction_has_made() {
     assert_eq!(a.rows("SHOW TABLE STATUS").len(), 1);
 }
 
+/// What was read before in ways that outlive statements goes on with the definition of the moment.
+#[test]
+fn handlers_and_long_readers_meet_other_definitions() {
+    let (_db, mut a, _) = begun();
+    a.ok("HANDLER t OPEN");
+    assert_eq!(a.rows("HANDLER t READ FIRST"), ["1|10"]);
+    a.ok("BEGIN");
+    a.ok("ALTER TABLE t ADD c INT DEFAULT 7");
+    let read = a.run("HANDLER t READ FIRST").map(|all| all[0].rows.clone());
+    assert!(
+        read.as_ref()
+            .map_or_else(|e| e.code == 1109, |r| r[0] == ["1", "10", "7"]),
+        "{read:?}"
+    );
+    a.ok("ROLLBACK");
+    assert_eq!(a.rows("SELECT * FROM t WHERE id = 1"), ["1|10"]);
+    // A failing statement of rows undoes itself, and the definition stays.
+    a.ok("BEGIN");
+    a.ok("ALTER TABLE t ADD c INT DEFAULT 7");
+    assert_eq!(a.code("INSERT INTO t VALUES (9, 9, 9), (1, 1, 1)"), 1062);
+    assert_eq!(a.rows("SELECT * FROM t WHERE id IN (1, 9)"), ["1|10|7"]);
+    a.ok("COMMIT");
+    assert_eq!(a.one("SELECT COUNT(c) FROM t"), "3");
+}
+
 /// The variable is a global one too, and other sessions' DDL commits as ever.
 #[test]
 fn the_variable_is_a_sessions_and_the_servers() {

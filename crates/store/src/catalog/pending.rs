@@ -7,7 +7,7 @@
 //! **Invariants.** (1) An object of here is never in the cache by name, and never valid once its transaction has ended or another statement of DDL of
 //! it, or the undoing of one, has changed the row. (2) It shares core, indexes and trees with the cached object of the same table, so counters and
 //! roots have one truth. (3) Every index of it has a root: no change of its rows writes into a row of the catalog that may be undone (but for the
-//! mark of AUTO_INCREMENT, which may only be too low then, and is written anew: [`Catalog::forget_marks`]).
+//! mark of AUTO_INCREMENT, which is written anew after that: [`Catalog::forget_marks`]).
 //! (4) Purge works with what is committed.
 //!
 //! **On whose behalf.** Reads of the catalog that have no transaction see what is committed, and beside that what the transaction has changed on
@@ -279,8 +279,9 @@ impl Catalog {
     }
 
     /// Before a transaction commits that has changed definitions: who has objects of its own finds them invalid, and those of tables that it has
-    /// made are known by id, with their counters.
-    pub fn publish(&self, pending: &Pending) -> Result<()> {
+    /// made are known by id, with their counters. Returns the ids of those.
+    pub fn publish(&self, pending: &Pending) -> Result<Vec<u64>> {
+        let mut made = Vec::new();
         pending.outdate();
         let open: Vec<Arc<Table>> = pending.state.lock().open.values().cloned().collect();
         for table in open {
@@ -298,8 +299,9 @@ impl Catalog {
             }
             let _loading = self.cache.loading(id);
             self.cache.insert_id(&table);
+            made.push(id);
         }
-        Ok(())
+        Ok(made)
     }
 
     /// Spaces in which a transaction that is undone has worked and that are no table's any more.

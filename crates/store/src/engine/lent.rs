@@ -179,14 +179,21 @@ impl Inner {
             return self.sys.commit(txn);
         };
         let trx = txn.id();
-        if let Err(e) = self.catalog.publish(&pending) {
-            self.rollback_defining(txn)?;
-            return Err(e);
-        }
+        let made = match self.catalog.publish(&pending) {
+            Ok(made) => made,
+            Err(e) => {
+                self.rollback_defining(txn)?;
+                return Err(e);
+            }
+        };
         // If that fails recovery decides, or whoever undoes the transaction.
         let lsn = self.sys.commit_no_wait(txn)?;
         let (making, left) = partition(pending.take_after(0));
         self.catalog.end_pending(trx);
+        for id in made {
+            // Up to now nobody could be told how much it has changed.
+            self.ctx.changed.push(id);
+        }
         self.bury_all(lsn, left)?;
         self.drop_all(making);
         Ok(())

@@ -277,6 +277,25 @@ pub fn transactions_script() -> Vec<Op> {
             ],
             true,
         ),
+        Op::CreateTablespace("ts"),
+        Op::Within(
+            vec![
+                Op::CreateIn("in", "ts"),
+                Op::Rows("in", put(0..3, 6, 9000), true),
+                Op::CreateIndex("in"),
+            ],
+            false,
+        ),
+        Op::Within(
+            vec![
+                Op::CreateIn("in", "ts"),
+                Op::Rows("in", put(0..3, 6, 9000), true),
+                Op::Undone(vec![Op::Drop(&["in"])]),
+            ],
+            true,
+        ),
+        Op::Within(vec![Op::Truncate("in"), Op::Drop(&["in"])], true),
+        Op::DropTablespace("ts"),
         Op::Within(vec![Op::DropDatabase], false),
         Op::Within(
             vec![
