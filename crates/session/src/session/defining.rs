@@ -43,7 +43,7 @@ impl Session {
             let words: Vec<&str> = text.split_whitespace().take(2).collect();
             return Err(not_in_transaction(&words.join(" ")));
         }
-        if !joins || !(open || !self.settings.autocommit) {
+        if !joins || !open && self.settings.autocommit {
             return Ok(false);
         }
         if !self.locked.is_empty() || self.read_locked {
