@@ -375,7 +375,8 @@ fn step(a: &mut Session, rng: &mut Rng, m: &mut Model) {
 
 #[test]
 fn transactions_of_all_kinds_do_what_the_model_does() {
-    for seed in 1..12 {
+    // 38: an index goes with a savepoint while the file that it is in is the transaction's.
+    for seed in (1..10).chain([38]) {
         let mut rng = Rng(seed * 7919);
         let mut db = Db::new();
         let mut a = db.session();
@@ -414,16 +415,93 @@ fn transactions_of_all_kinds_do_what_the_model_does() {
             assert_eq!(model_of(&db.engine), committed, "seed {seed}, turn {turn}");
         }
         drop(a);
-        let s = db.engine.status();
-        for c in &s.counters {
-            if c.0.contains("history")
-                || c.0.contains("reclaimer")
-                || c.0.contains("unfinished")
-                || c.0.contains("grave")
-            {
-                eprintln!("{seed} {c:?}");
-            }
-        }
         db.check();
+    }
+}
+
+/// One statement of several sessions' at a time, on the same few names; an error ends the transaction.
+fn any_step(a: &mut Session, rng: &mut Rng) -> Result<()> {
+    const NAMES: [&str; 3] = ["p", "q", "r"];
+    let n = NAMES[rng.below(3) as usize];
+    let to = NAMES[rng.below(3) as usize];
+    match rng.below(10) {
+        0 | 1 => {
+            let mut new = pairs(n);
+            new.place = Some(engine::Place::file_per_table(rng.chance(30)));
+            a.ddl(|e, o| e.create_table(o, new))
+        }
+        2 => a.ddl(|e, o| e.drop_tables(o, &[name(n)])),
+        3 => a.ddl(|e, o| e.truncate_table(o, D, n)),
+        4 => a.ddl(|e, o| e.rename_tables(o, &[(name(n), name(to))])),
+        5 => {
+            let x = ("x".into(), true, vec![1, 0]);
+            a.ddl(|e, o| e.create_index(o, D, n, x, b"with".to_vec()))
+        }
+        6 => a.ddl(|e, o| e.drop_index(o, D, n, "x", b"without".to_vec())),
+        _ => {
+            let engine = a.engine.clone();
+            let t = engine.open_table(a.txn(), D, n)?;
+            for _ in 0..rng.below(12) {
+                let (id, v) = (rng.below(40) as i64, rng.below(1000) as i64);
+                if !a.update(&t, &int_key(id), |_| ints(&[id, v]))? {
+                    a.insert(&t, &ints(&[id, v]))?;
+                } else if rng.chance(40) {
+                    a.delete(&t, &int_key(id))?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+#[test]
+fn transactions_beside_each_other_leave_a_sound_database() {
+    for seed in 1..5 {
+        let db = Db::new();
+        let owner = db.engine.owner();
+        db.engine.create_database(&owner, D, b"").unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..3 {
+                let db = &db;
+                scope.spawn(move || {
+                    let mut rng = Rng(seed * 1000 + thread * 77 + 1);
+                    let mut a = db.session();
+                    a.owner.set_metadata_timeout(1);
+                    a.owner.set_row_timeout(1);
+                    for _ in 0..40 {
+                        a.begin();
+                        let mut saved = a.txn().savepoint();
+                        let mut whole = rng.chance(60);
+                        for _ in 0..rng.below(8) {
+                            match any_step(&mut a, &mut rng) {
+                                Err(Error::Deadlock | Error::LockWaitTimeout) => {
+                                    whole = false;
+                                    break;
+                                }
+                                // It has undone itself, or is undone.
+                                Err(_) => {
+                                    let engine = a.engine.clone();
+                                    engine.rollback_to(a.txn(), saved).unwrap();
+                                }
+                                Ok(()) if rng.chance(50) => saved = a.txn().savepoint(),
+                                Ok(()) => {}
+                            }
+                        }
+                        match whole {
+                            true => a.commit(),
+                            false => a.rollback(),
+                        }
+                    }
+                });
+            }
+        });
+        let found = model_of(&db.engine);
+        let db = match seed % 2 {
+            0 => db,
+            _ => db.crash(),
+        };
+        assert_eq!(model_of(&db.engine), found, "seed {seed}");
+        db.check();
+        assert_eq!(db.engine.status().counter("Millpond_graveyard_spaces"), 0);
     }
 }

@@ -492,25 +492,30 @@ impl Worker {
             file if file.is_general() => self
                 .catalog
                 .read(|txn| Ok(self.catalog.tablespace_name(txn, file)?.is_none())),
-            file => self.any_grave(|g| g.file == file && g.whole_file),
+            // One that an unfinished transaction has removed says nothing: it may stay so.
+            file => self.any_grave(|g| {
+                Ok(g.file == file && g.whole_file && !self.catalog.is_contested(g.space)?)
+            }),
         }
     }
 
     /// Whether DDL has to do still with something that was in a tablespace whose file goes.
     fn is_used(&self, grave: &Grave) -> Result<bool> {
         Ok(grave.file.is_general()
-            && self.any_grave(|g| g.file == grave.file && self.shared.is_held(g.space))?)
+            && self.any_grave(|g| Ok(g.file == grave.file && self.shared.is_held(g.space)))?)
     }
 
-    fn any_grave(&self, of_interest: impl Fn(&Grave) -> bool) -> Result<bool> {
+    fn any_grave(&self, of_interest: impl Fn(&Grave) -> Result<bool>) -> Result<bool> {
         let mut after = None;
         loop {
             let graves = self.catalog.graves_after(after, BATCH)?;
             let Some(last) = graves.last() else {
                 return Ok(false);
             };
-            if graves.iter().any(&of_interest) {
-                return Ok(true);
+            for grave in &graves {
+                if of_interest(grave)? {
+                    return Ok(true);
+                }
             }
             after = Some(last.space);
         }
