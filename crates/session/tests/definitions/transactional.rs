@@ -1,5 +1,6 @@
 //! DDL within transactions beside other sessions: what these see, when they wait, and what becomes of plans and programs.
 
+use crate::rng::Rng;
 use crate::support::{Client, TestDb};
 use std::time::Duration;
 
@@ -261,6 +262,154 @@ fn handlers_and_long_readers_meet_other_definitions() {
     assert_eq!(a.rows("SELECT * FROM t WHERE id IN (1, 9)"), ["1|10|7"]);
     a.ok("COMMIT");
     assert_eq!(a.one("SELECT COUNT(c) FROM t"), "3");
+}
+
+/// All that a session sees of the database.
+fn seen(c: &mut Client) -> Vec<String> {
+    let mut all = Vec::new();
+    for table in c.rows("SHOW TABLES") {
+        match c.run(&format!("SHOW CREATE TABLE {table}")) {
+            Ok(shown) => all.push(shown[0].rows[0][1].clone()),
+            Err(e) => all.push(format!("{table}: {}", e.code)),
+        }
+        match c.run(&format!("SELECT * FROM {table} ORDER BY 1, 2")) {
+            Ok(read) => all.extend(read[0].rows.iter().map(|r| r.join("|"))),
+            Err(e) => all.push(format!("{table}: {}", e.code)),
+        }
+    }
+    all
+}
+
+/// A statement on a few names, which may fail.
+fn any_statement(rng: &mut Rng) -> String {
+    let mut one = |of: &[&str]| of[rng.below(of.len() as u64) as usize].to_string();
+    let (t, u) = (one(&["p", "q", "r"]), one(&["p", "q", "r"]));
+    let c = one(&["a", "b", "c"]);
+    let change = one(&[
+        "ADD",
+        "ADD",
+        "DROP COLUMN",
+        "MODIFY",
+        "ADD KEY",
+        "ADD UNIQUE",
+        "DROP KEY",
+        "ENGINE",
+        "CHECK",
+        "AND MORE",
+        "FIRST",
+        "PRIMARY",
+    ]);
+    let change = match &*change {
+        "ADD" => format!("ADD {c} INT DEFAULT 5"),
+        "DROP COLUMN" => format!("DROP COLUMN {c}"),
+        "MODIFY" => format!(
+            "MODIFY {c} {}",
+            one(&["BIGINT", "INT", "VARCHAR(20)", "DECIMAL(12, 2)"])
+        ),
+        "ADD KEY" => format!("ADD KEY k{c} ({c})"),
+        "ADD UNIQUE" => format!("ADD UNIQUE k{c} ({c})"),
+        "DROP KEY" => format!("DROP KEY k{c}"),
+        "ENGINE" => "ENGINE = InnoDB".into(),
+        "CHECK" => format!("ADD CONSTRAINT {t}{c} CHECK ({c} < 900)"),
+        "AND MORE" => format!("MODIFY id BIGINT, ADD KEY k{c} ({c}), RENAME TO {u}"),
+        "FIRST" => format!("MODIFY {c} INT FIRST"),
+        _ => "DROP PRIMARY KEY, ADD PRIMARY KEY (id, a)".into(),
+    };
+    match &*one(&[
+        "make", "make", "drop", "alter", "alter", "alter", "alter", "insert", "insert", "update",
+        "delete", "empty", "rename", "copy", "view", "key",
+    ]) {
+        "make" => format!(
+            "CREATE TABLE {t} (id INT, a INT, b VARCHAR(30), PRIMARY KEY (id){}){}",
+            one(&["", ", KEY kb (b)", ", UNIQUE ka (a)"]),
+            one(&["", "", " PARTITION BY HASH (id) PARTITIONS 3"])
+        ),
+        "drop" => format!("DROP TABLE {t}"),
+        "alter" => format!("ALTER TABLE {t} {change}"),
+        "insert" => {
+            let rows = ["1", "2", "3", "4", "5", "6"].map(|n| {
+                format!(
+                    "({}{n}, {}, REPEAT('x', {n}))",
+                    one(&["", "1", "2"]),
+                    one(&["1", "20", "300", "4000"])
+                )
+            });
+            format!(
+                "INSERT IGNORE INTO {t} (id, a, b) VALUES {}",
+                rows.join(", ")
+            )
+        }
+        "update" => format!("UPDATE {t} SET a = a + 1, id = id + 1000 WHERE id % 3 = 1"),
+        "delete" => format!("DELETE FROM {t} WHERE id % 4 = 1"),
+        "empty" => format!("TRUNCATE TABLE {t}"),
+        "rename" => format!("RENAME TABLE {t} TO {u}"),
+        "copy" => format!(
+            "CREATE TABLE {u} {} {t}",
+            one(&[
+                "LIKE",
+                "AS SELECT * FROM",
+                "(PRIMARY KEY (id)) AS SELECT * FROM"
+            ])
+        ),
+        "view" => format!("CREATE OR REPLACE VIEW w AS SELECT id, a + 1 AS n FROM {t}"),
+        _ => format!("ALTER TABLE {t} ADD CONSTRAINT f{t} FOREIGN KEY (a) REFERENCES {u} (id)"),
+    }
+}
+
+/// What is seen at COMMIT is what is there after it, what was there at BEGIN or a savepoint what there is after rolling back to it.
+#[test]
+fn random_transactions_are_kept_and_undone_as_they_were_seen() {
+    for seed in 1..4 {
+        let (db, mut a, _) = begun();
+        let mut rng = Rng(seed * 0x9e37_79b9);
+        a.ok("SET lock_wait_timeout = 5, foreign_key_checks = 0");
+        let mut done = Vec::new();
+        for _ in 0..25 {
+            let before = seen(&mut a);
+            done.push("BEGIN".to_string());
+            a.ok("BEGIN");
+            let mut saved = None;
+            for _ in 0..rng.below(10) {
+                let sql = any_statement(&mut rng);
+                let then = seen(&mut a);
+                let ran = a.run(&sql);
+                done.push(format!(
+                    "{sql}; -- {:?}",
+                    ran.as_ref().err().map(|e| (e.code, &e.message))
+                ));
+                let code = ran.as_ref().map_or_else(|e| e.code, |_| 0);
+                assert!(
+                    ![1105, 1205, 1213, 2013].contains(&code),
+                    "seed {seed}: {done:#?}"
+                );
+                if code != 0 {
+                    assert_eq!(seen(&mut a), then, "seed {seed}: {done:#?}");
+                }
+                match rng.below(6) {
+                    0 => {
+                        a.ok("SAVEPOINT s");
+                        done.push("SAVEPOINT s".into());
+                        saved = Some(seen(&mut a));
+                    }
+                    1 if saved.is_some() => {
+                        a.ok("ROLLBACK TO s");
+                        done.push("ROLLBACK TO s".into());
+                        assert_eq!(Some(seen(&mut a)), saved, "seed {seed}: {done:#?}");
+                    }
+                    _ => {}
+                }
+            }
+            let at_end = seen(&mut a);
+            let commits = rng.below(2) == 0;
+            a.ok(if commits { "COMMIT" } else { "ROLLBACK" });
+            done.push(if commits { "COMMIT" } else { "ROLLBACK" }.into());
+            let expected = if commits { at_end } else { before };
+            assert_eq!(seen(&mut a), expected, "seed {seed}: {done:#?}");
+            assert_eq!(seen(&mut db.client()), expected, "seed {seed}: {done:#?}");
+        }
+        let problems = db.instance().engine().check().expect("a check");
+        assert_eq!(problems, Vec::<String>::new(), "seed {seed}: {done:#?}");
+    }
 }
 
 /// The variable is a global one too, and other sessions' DDL commits as ever.
