@@ -2,7 +2,7 @@
 //!
 //! **The stall of a drop** is the one figure on which the verdict rests, chosen before anything was measured. At each lag after a
 //! drop it is counted how many more requests are due and not done than when the drop was sent; from that the same is taken at the drop's match,
-//! the moment in the same slot of the pair's other window, at which a statement was sent that does nothing; and the difference is divided by the rate:
+//! the moment in the same slot of the pair's other window, at which a row was changed and committed; and the difference is divided by the rate:
 //! by so much the target has fallen behind its load. A target that does nothing for 5 ms is 5 ms behind at the end of them; one that keeps
 //! a third of the requests waiting for so long, a third of that. The figure is the robust location of these differences ([`Matched`]): what the machine does
 //! by itself is in both and cancels out, and where it is wild it counts no more than other disturbed moments.

@@ -181,6 +181,8 @@ fn prepare<'t>(
         seed: plan.seed,
         stop: on.stop,
     };
+    // As it is measured later: else a burst of other work would make the rate low for good.
+    let precedence = plan.precedence.then(Precedence::take);
     let capacity = load.capacity(TRIAL)?;
     stand.rate = plan
         .rate
@@ -204,6 +206,7 @@ fn prepare<'t>(
         results.subjects.push(subject);
         results.extra.compositions.push(Composition::default());
     }
+    drop(precedence);
     on.progress.say(&format!(
         "{name}: {:.0} requests/s at most, {:.0} are sent; {}",
         capacity,

@@ -115,7 +115,7 @@ pub struct Args {
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     window: Option<f64>,
     /// The smallest stall that matters, in ms: less is no effect, however certain it is
-    #[arg(long, value_name = "MS", default_value_t = 0.3, value_parser = positive)]
+    #[arg(long, value_name = "MS", default_value_t = 0.1, value_parser = positive)]
     smallest: f64,
     /// Half an interval in ms that is narrow enough to end before the time is over [default: half the smallest stall that matters]
     #[arg(long, value_name = "MS", value_parser = positive)]

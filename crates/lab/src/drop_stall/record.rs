@@ -37,7 +37,7 @@ pub(super) struct Request {
     pub done: u64,
 }
 
-/// What was done at a moment of a window: a drop, or a statement that does nothing; ns.
+/// What was done at a moment of a window: a drop, or a small change of a row; ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Moment {
     /// The window's number in the course.

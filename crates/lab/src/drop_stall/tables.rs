@@ -10,6 +10,8 @@ use crate::target::{Client, Target};
 
 /// The table under load.
 pub(super) const LOADED: &str = "sbtest";
+/// A row that is changed where no table is dropped.
+const INSTEAD: &str = "instead";
 /// Bytes that a row takes, with its entry in the index, about.
 pub(super) const ROW_BYTES: u64 = 235;
 
@@ -45,6 +47,12 @@ pub(super) fn load(
     stop: &Stop,
 ) -> Result<()> {
     lease.client.run(&create(LOADED))?;
+    for sql in [
+        format!("CREATE TABLE {INSTEAD} (id INT NOT NULL PRIMARY KEY, changes INT NOT NULL)"),
+        format!("INSERT INTO {INSTEAD} VALUES (1, 0)"),
+    ] {
+        lease.client.run(&sql)?;
+    }
     let insert = |from, until, random: &mut Random| insert(from, until, rows, random);
     bulk::load(target, rows, insert, progress, stop)?;
     if stop.is_set() {
@@ -167,6 +175,12 @@ impl Drops {
             lease.client.run(&sql)?;
         }
         Ok(())
+    }
+
+    /// Does in place of a drop what any statement does that commits as little.
+    pub fn instead(&self, client: &mut dyn Client) -> Result<()> {
+        let sql = format!("UPDATE {INSTEAD} SET changes = changes + 1 WHERE id = 1");
+        client.run(&sql).map(drop)
     }
 
     /// Drops the next.
