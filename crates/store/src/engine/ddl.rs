@@ -4,6 +4,8 @@
 //! deadlock; (2) catalog rows change; (3) open objects of the tables become invalid; (4) commit, durable before anything
 //! else; (5) the spaces that died are flagged, the reclaimer is told. Up to (4) a failure or a crash undoes everything;
 //! from (4) on a crash finishes it, for the graveyard knows the rest. Nothing here depends on how much a table holds.
+//! Where an owner's open transaction is lent to the engine, a statement is a step of that: (1) and (2) are done in it, (3)
+//! is about its own objects too, and (4) and (5) are its commit ([`super::lent`]).
 
 use super::reclaim::{Held, Reclaimer};
 use super::references::Relations;
