@@ -83,7 +83,7 @@ impl Archive {
     pub(crate) fn start(pager: &Arc<Pager>, to: Arc<dyn Storage>) -> Result<Archive> {
         let (log, history) = (pager.log(), pager.history()?);
         let known = history_of(&*to)?;
-        let last = segments(&*to)?.pop();
+        let last = segments(&*to, Lsn::MAX)?.pop();
         let end = last.as_ref().map_or(0, |last| last.end);
         if known.is_some_and(|known| known != history) || end > log.durable_lsn() {
             return Err(Error::Invalid(
@@ -381,11 +381,15 @@ fn starts(from: &dyn Storage) -> Result<Vec<Lsn>> {
     Ok(starts)
 }
 
-/// The segments there are, in order. Each is read, for a crash may have cut the last one short; where a failure had one written twice the
-/// second begins before the end of the first.
-pub(super) fn segments(from: &dyn Storage) -> Result<Vec<Segment>> {
+/// The segments that have log from `since` on, in order; the last one anyway. Each is read, for a crash may have cut it short; where a failure
+/// had one written twice the second begins before the end of the first.
+pub(super) fn segments(from: &dyn Storage, since: Lsn) -> Result<Vec<Segment>> {
     let mut all = Vec::new();
-    for start in starts(from)? {
+    let starts = starts(from)?;
+    for (n, &start) in starts.iter().enumerate() {
+        if starts.get(n + 1).is_some_and(|next| *next <= since) {
+            continue;
+        }
         let mut segment = Segment { start, end: start };
         let copy = segment.open(from)?;
         let len = copy.file.len();

@@ -154,7 +154,7 @@ fn plan(from: &dyn Storage, last: &Manifest, until: Until) -> Result<(Vec<Segmen
         )));
     }
     let mut at = last.end;
-    let mut segments = archive::segments(from)?;
+    let mut segments = archive::segments(from, last.end)?;
     segments.retain(|s| s.end > last.end && s.start < limit);
     for segment in &segments {
         if segment.start > at {
