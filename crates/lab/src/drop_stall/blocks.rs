@@ -19,6 +19,9 @@ const NARROW: f64 = 0.1;
 /// Drops that take this part of the interval between them, in the middle, are too close: the load never recovers from one before the next.
 const CROWDED: f64 = 1.0 / 3.0;
 
+/// Drops that are to be so many times as far apart were too close.
+const TOO_CLOSE: f64 = 1.5;
+
 /// What an experiment runs on: targets, or in tests something whose stalls are known.
 pub(super) trait Rig {
     /// Runs a subject's course; none if it was stopped meanwhile.
@@ -45,12 +48,20 @@ pub(crate) struct Cell {
 }
 
 impl Cell {
+    /// Takes a run's pairs. A first run whose drops turn out crowded says how far apart they are to be, and no more: that is read off the drops'
+    /// times, never off what the load felt.
     fn add(&mut self, pairs: Vec<Pair>) {
+        let first = self.pairs.is_empty();
         self.pairs.extend(pairs);
         let drops = self.pairs.iter().flat_map(|p| &p.with.events);
         let took: Vec<f64> = drops.map(|e| e.took).collect();
         if let (Some(least), Some(middle)) = (self.adapts_from, crate::stats::median(&took)) {
+            let before = self.interval;
             self.interval = least.max(middle / CROWDED);
+            if first && self.interval > before * TOO_CLOSE {
+                self.pairs.clear();
+                self.adapts_from = Some(self.interval);
+            }
         }
     }
 }

@@ -217,7 +217,7 @@ fn prepare<'t>(
     Ok(Some(stand))
 }
 
-/// Seconds that a drop takes without a load beside it: the quickest of some, for what others take longer is the machine's.
+/// Seconds that a drop takes without a load beside it, in the middle of some.
 fn drop_time(stand: &mut Stand<'_>, stop: &Stop) -> Result<f64> {
     stand.drops.make(&mut stand.lease, TRIALS, stop)?;
     let mut times = Vec::new();
@@ -229,7 +229,7 @@ fn drop_time(stand: &mut Stand<'_>, stop: &Stop) -> Result<f64> {
         stand.drops.next(&mut *stand.lease.client)?;
         times.push(begun.elapsed().as_secs_f64());
     }
-    Ok(times.into_iter().reduce(f64::min).unwrap_or(0.0))
+    Ok(crate::stats::median(&times).unwrap_or(0.0))
 }
 
 /// Targets and algorithms in turns.
