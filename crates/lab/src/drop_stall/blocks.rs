@@ -45,12 +45,17 @@ pub(crate) struct Cell {
     /// The interval grows where drops take longer under load than was thought, from this on; none: it stays.
     pub(super) adapts_from: Option<f64>,
     pub(super) pairs: Vec<Pair>,
+    /// The drops of the first run were too close: it counts only as long as there is no other.
+    pub(super) crowded: bool,
 }
 
 impl Cell {
-    /// Takes a run's pairs. A first run whose drops turn out crowded says how far apart they are to be, and no more: that is read off the drops'
-    /// times, never off what the load felt.
+    /// Takes a run's pairs. A first run whose drops turn out crowded says how far apart they are to be, and goes when there is another: that is read
+    /// off the drops' times, never off what the load felt.
     fn add(&mut self, pairs: Vec<Pair>) {
+        if std::mem::take(&mut self.crowded) {
+            self.pairs.clear();
+        }
         let first = self.pairs.is_empty();
         self.pairs.extend(pairs);
         let drops = self.pairs.iter().flat_map(|p| &p.with.events);
@@ -59,7 +64,7 @@ impl Cell {
             let before = self.interval;
             self.interval = least.max(middle / CROWDED);
             if first && self.interval > before * TOO_CLOSE {
-                self.pairs.clear();
+                self.crowded = true;
                 self.adapts_from = Some(self.interval);
             }
         }

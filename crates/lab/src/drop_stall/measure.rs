@@ -201,6 +201,7 @@ fn prepare<'t>(
             interval: plan.interval.unwrap_or(usual),
             adapts_from: plan.interval.is_none().then_some(usual),
             pairs: Vec::new(),
+            crowded: false,
         });
         let subject = Subject::new(&name, number, algorithm, on.several);
         results.subjects.push(subject);

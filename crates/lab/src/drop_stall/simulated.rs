@@ -183,6 +183,7 @@ fn cells(stalls: &[f64]) -> Vec<Cell> {
         interval: (stall * 6.0).max(0.03),
         adapts_from: Some((stall * 6.0).max(0.03)),
         pairs: Vec::new(),
+        crowded: false,
     };
     stalls.iter().enumerate().map(cell).collect()
 }
@@ -320,6 +321,8 @@ fn drops_that_are_too_close_move_apart() {
     close[0].adapts_from = Some(0.025);
     blocks::run(&mut rig, &limits(1), &mut close, |_, _| (), |_| Ok(())).unwrap();
     assert!(close[0].interval > 0.06 && close[0].interval < 0.07);
+    // The run with 24 drops a window isn't counted.
+    assert!(close[0].pairs.iter().all(|p| p.with.events.len() < 12));
     close[0].adapts_from = None;
     close[0].interval = 0.025;
     rig.now = 0.0;
