@@ -274,12 +274,10 @@ impl<'s> Insertion<'s> {
                 self.skipped += 1;
                 return Ok(false);
             }
-            Inserted::Duplicate => {
-                self.duplicates += 1;
-                if let Some(set) = &self.plan.update {
-                    self.update(st, set, row, carried)?;
-                }
-            }
+            Inserted::Duplicate => match &self.plan.update {
+                Some(set) => self.update(st, set, row, carried)?,
+                None => self.duplicates += 1,
+            },
         }
         Ok(true)
     }
@@ -344,6 +342,7 @@ impl<'s> Insertion<'s> {
         {
             Updated::Changed => {
                 self.affected += 2;
+                self.duplicates += 1;
                 let number = self.plan.auto.map(|c| row.values()[c].to_u64());
                 if let (Some(numbers), Some(number), InsertRows::Values(_)) =
                     (self.writer.numbers(), number, &self.plan.rows)
@@ -351,7 +350,10 @@ impl<'s> Insertion<'s> {
                     numbers.note_updated(number);
                 }
             }
-            Updated::Unchanged => self.affected += u64::from(self.found_rows),
+            Updated::Unchanged => {
+                self.affected += u64::from(self.found_rows);
+                self.duplicates += u64::from(self.found_rows);
+            }
             Updated::Skipped => {}
         }
         drop(row);

@@ -179,9 +179,15 @@ fn outcomes_of_changes() {
     let p = f.compile(
         "insert into t values (?, ?), (20, 1), (?, 2) on duplicate key update a = values(a) + 1",
     );
-    let (o, _) = f.done(&p, &[Value::Int(1), Value::Int(7), Value::Int(2)]);
+    let values = [Value::Int(1), Value::Int(7), Value::Int(2)];
+    let (o, _) = f.done(&p, &values);
     assert_eq!(o.affected, 5);
-    assert_eq!(o.info, "Records: 3  Duplicates: 2  Warnings: 0");
+    // The warning is about values().
+    assert_eq!(o.info, "Records: 3  Duplicates: 2  Warnings: 1");
+    // Two of the three are what they would become.
+    let (o, _) = f.done(&p, &values);
+    assert_eq!(o.affected, 2);
+    assert_eq!(o.info, "Records: 3  Duplicates: 1  Warnings: 1");
     let p = f.compile("delete from t where a = 5 order by id desc limit 1");
     assert_eq!(f.done(&p, &[]).0.affected, 1);
     let p = f.compile("select id from t where a in (5, 8, 3) order by id");
