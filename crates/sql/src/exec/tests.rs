@@ -187,7 +187,11 @@ fn outcomes_of_changes() {
     // Two of the three are what they would become.
     let (o, _) = f.done(&p, &values);
     assert_eq!(o.affected, 2);
-    assert!(o.info.starts_with("Records: 3  Duplicates: 1 "), "{}", o.info);
+    assert!(
+        o.info.starts_with("Records: 3  Duplicates: 1 "),
+        "{}",
+        o.info
+    );
     let p = f.compile("delete from t where a = 5 order by id desc limit 1");
     assert_eq!(f.done(&p, &[]).0.affected, 1);
     let p = f.compile("select id from t where a in (5, 8, 3) order by id");
