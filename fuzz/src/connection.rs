@@ -58,8 +58,17 @@ pub fn run(data: &[u8]) {
         return;
     };
     let lower = rest.to_ascii_lowercase();
-    let waits = [&b"sleep"[..], b"benchmark", b"get_lock", b"shutdown", b"file"];
-    if waits.iter().any(|w| lower.windows(w.len()).any(|at| at == *w)) {
+    let waits = [
+        &b"sleep"[..],
+        b"benchmark",
+        b"get_lock",
+        b"shutdown",
+        b"file",
+    ];
+    if waits
+        .iter()
+        .any(|w| lower.windows(w.len()).any(|at| at == *w))
+    {
         return;
     }
     let mut sent = Vec::new();
