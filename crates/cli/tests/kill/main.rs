@@ -13,6 +13,9 @@
 
 mod model;
 mod related;
+#[path = "../support/rng.rs"]
+mod rng;
+#[path = "../support/server.rs"]
 mod server;
 mod worker;
 
@@ -39,7 +42,7 @@ fn sigkill_loses_nothing_acknowledged() {
     let seed = env("MILLPOND_KILL_SEED", clock);
     let rounds = env("MILLPOND_KILL_ROUNDS", 15);
     println!("MILLPOND_KILL_SEED={seed} MILLPOND_KILL_ROUNDS={rounds}");
-    let mut rng = model::Rng(seed);
+    let mut rng = rng::Rng(seed);
     let data = tempfile::tempdir().unwrap();
 
     let drop_algorithm = |round: u64| {

@@ -1,6 +1,6 @@
 //! Tables of which a statement changes more than it says: cascades, triggers, a FULLTEXT index, JSON values changed in part.
 
-use crate::model::Rng;
+use crate::rng::Rng;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use std::collections::BTreeMap;

@@ -1,7 +1,8 @@
 //! A client that changes things at random and remembers what was acknowledged.
 
-use crate::model::{Rng, Rows, Table, World};
+use crate::model::{Rows, Table, World};
 use crate::related::{self, Related};
+use crate::rng::Rng;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error};
 

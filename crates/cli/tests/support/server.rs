@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const BINARY: &str = env!("CARGO_BIN_EXE_millpond");
+/// The build under test, or the one that `MILLPOND_TEST_BINARY` names.
+fn binary() -> String {
+    std::env::var("MILLPOND_TEST_BINARY").unwrap_or_else(|_| env!("CARGO_BIN_EXE_millpond").into())
+}
 
 pub struct Server {
     child: Child,
@@ -18,7 +21,7 @@ impl Server {
     pub fn start(data: &Path, drop_algorithm: &str) -> Server {
         let socket = data.join("kill.sock");
         let _ = std::fs::remove_file(&socket);
-        let child = Command::new(BINARY)
+        let child = Command::new(binary())
             .args(["serve", "--port", "0", "--pool", "8M"])
             .args(["--set", "innodb_redo_log_capacity=8388608"])
             .arg("--set")
@@ -34,11 +37,16 @@ impl Server {
         Server { child, socket }
     }
 
+    /// How to connect to it.
+    pub fn opts(&self) -> OptsBuilder {
+        OptsBuilder::new()
+            .socket(self.socket.to_str())
+            .user(Some("root"))
+    }
+
     /// Connects, waiting for recovery to end.
     pub fn connect(&mut self) -> Conn {
-        let opts = OptsBuilder::new()
-            .socket(self.socket.to_str())
-            .user(Some("root"));
+        let opts = self.opts();
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             match Conn::new(opts.clone()) {
@@ -87,7 +95,7 @@ impl Drop for Server {
 
 /// `millpond check` finds nothing wrong.
 pub fn check(data: &Path) {
-    let out = Command::new(BINARY)
+    let out = Command::new(binary())
         .arg("check")
         .arg("--data")
         .arg(data)
