@@ -276,13 +276,21 @@ fn scalar<'s>(st: &mut State<'s>, q: &'s Query, rows: &[RowRef<'_>]) -> SqlResul
         1 => got.pop().map_or(Value::Null, |r| {
             r.into_vec().into_iter().next().unwrap_or(Value::Null)
         }),
-        _ => return Err(too_many()),
+        _ => {
+            too_many(st)?;
+            Value::Null
+        }
     })
 }
 
-/// Error 1242.
-fn too_many() -> SqlError {
-    SqlError::new(1242, "Subquery returns more than 1 row")
+/// Error 1242, one of those that IGNORE makes a warning: the value is NULL then.
+fn too_many(st: &State<'_>) -> SqlResult<()> {
+    let message = "Subquery returns more than 1 row";
+    match st.plan.root.ignores() {
+        true => st.env.warn(1242, message),
+        false => return Err(SqlError::new(1242, message)),
+    }
+    Ok(())
 }
 
 /// The left side of IN and the like.

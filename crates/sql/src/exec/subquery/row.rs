@@ -53,7 +53,10 @@ pub fn value<'s>(
             match &all[..] {
                 [] => compare(op, left, &nulls),
                 [one] => compare(op, left, one),
-                _ => return Err(super::too_many()),
+                _ => {
+                    super::too_many(st)?;
+                    return Ok(Value::Null);
+                }
             }
         }
         RowTest::In { negated } => {
