@@ -4,7 +4,7 @@
 use millpond_session::memory::Charge;
 use millpond_session::result::Tracked;
 use millpond_session::types::Encodings;
-use millpond_session::{Admitted, Candidate, Client, ThreadsLook};
+use millpond_session::{Admitted, Attempt, Candidate, Client, SqlError, ThreadsLook};
 use millpond_session::{ConnectionInfo, Instance, Prepared, ResultSink, Session, SqlResult, Value};
 use millpond_session::{Counter, KeptRows, OnDurable, Unsettled};
 use std::sync::Arc;
@@ -33,6 +33,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
             false => Err(candidate.refusal(gave)),
         }
     }
+    /// Writes down that a client was refused.
+    fn audit_refusal(&self, _attempt: &Attempt<'_>, _why: &SqlError) {}
     /// An account that anybody can log in as. Where there are no accounts, root is one.
     fn open_account(&self) -> Option<String> {
         Some("root@localhost".into())
@@ -71,6 +73,10 @@ pub trait BackendSession {
     fn is_administrator(&self) -> bool {
         true
     }
+    /// Writes down that a client was let in.
+    fn audit_connect(&mut self) {}
+    /// Writes down that it became somebody else, or wasn't let.
+    fn audit_change_user(&self, _result: &SqlResult<()>) {}
     /// What is done before a client's first statement.
     fn run_init_connect(&mut self) -> SqlResult<()> {
         Ok(())
@@ -130,6 +136,9 @@ impl Backend for Instance {
     ) -> SqlResult<Option<Admitted>> {
         Instance::admit(self, candidate, right, password, gave).map(Some)
     }
+    fn audit_refusal(&self, attempt: &Attempt<'_>, why: &SqlError) {
+        Instance::audit_refusal(self, attempt, why);
+    }
     fn open_account(&self) -> Option<String> {
         Instance::open_account(self)
     }
@@ -178,6 +187,12 @@ impl BackendSession for Session {
     }
     fn is_administrator(&self) -> bool {
         Session::is_administrator(self)
+    }
+    fn audit_connect(&mut self) {
+        Session::audit_connect(self);
+    }
+    fn audit_change_user(&self, result: &SqlResult<()>) {
+        Session::audit_change_user(self, result);
     }
     fn run_init_connect(&mut self) -> SqlResult<()> {
         Session::run_init_connect(self)

@@ -17,15 +17,18 @@
 //! | `persisted` | variables that outlive the server |
 //! | `vars` | which system variables there are, and their values |
 //! | `registry` | who is connected: process list, KILL |
-//! | `slowlog` | the slow query log |
+//! | `logfile` | a file that sessions log to without waiting |
+//! | `slowlog`, `audit` | the slow query log, the audit log |
 //! | [`watch`] | the stall record: latencies, time line, DDL events |
 
 mod accounts;
+mod audit;
 mod counters;
 mod digests;
 mod events;
 mod instance;
 mod kept_rows;
+mod logfile;
 mod persisted;
 mod programs;
 mod registry;
@@ -39,7 +42,7 @@ pub mod watch;
 pub use accounts::login::{Admitted, Candidate, Client, Verdict};
 pub use counters::Counter;
 pub use instance::{Alike, Instance, InstanceOptions, PasswordKeySettings, TlsSettings, Transport};
-pub use instance::{ThreadCounts, ThreadsLook};
+pub use instance::{Attempt, ThreadCounts, ThreadsLook};
 pub use kept_rows::KeptRows;
 pub use millpond_sql::{
     ColumnMeta, Completion, ResultSink, SqlError, SqlResult, Value, error, memory, result, types,

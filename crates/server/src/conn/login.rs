@@ -12,7 +12,7 @@ use crate::service::Service;
 use crate::stream::Stream;
 use crate::tls::{Channel, Tls};
 use crate::wire::{PacketReader, PacketWriter};
-use millpond_session::{ClientLook, KillHook, TlsFacts, VERSION};
+use millpond_session::{Attempt, ClientLook, KillHook, TlsFacts, VERSION};
 use millpond_session::{Completion, ConnectionInfo, SqlError, Tracks};
 use parking_lot::Mutex;
 use socket2::Socket;
@@ -108,25 +108,31 @@ pub(super) fn login<B: Backend>(
         return None;
     };
     let private = peer.socket.is_some() || facts.is_some();
+    let user = String::from_utf8_lossy(login.user).into_owned();
+    let database = login
+        .database
+        .map(|db| String::from_utf8_lossy(db).into_owned());
+    let attempt = Attempt {
+        id,
+        user: &user,
+        host: &peer.host,
+        database: database.as_deref(),
+        tls: facts.is_some(),
+    };
     if !private && service.backend.global_u64("require_secure_transport") == Some(1) {
-        service.backend.count_aborted_connect();
-        last_words(
-            writer,
-            &SqlError::new(
-                3159,
-                "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
-            ),
+        let e = SqlError::new(
+            3159,
+            "Connections using insecure transport are prohibited while --require_secure_transport=ON.",
         );
+        refuse(service, &attempt, writer, &e);
         return None;
     }
     let capabilities = login.capabilities;
     let info = ConnectionInfo {
         id,
-        user: String::from_utf8_lossy(login.user).into_owned(),
+        user: user.clone(),
         host: peer.host.clone(),
-        database: login
-            .database
-            .map(|db| String::from_utf8_lossy(db).into_owned()),
+        database: database.clone(),
         found_rows: capabilities & capability::FOUND_ROWS != 0,
         account: None,
         tls: facts.clone(),
@@ -165,7 +171,8 @@ pub(super) fn login<B: Backend>(
         Ok(session)
     });
     match session {
-        Ok(session) => {
+        Ok(mut session) => {
+            session.audit_connect();
             let status = session.status_flags();
             writer.packet(|p| response::ok(p, 0x00, &Completion::default(), status));
             writer.flush().ok()?;
@@ -177,12 +184,23 @@ pub(super) fn login<B: Backend>(
             })
         }
         Err(e) => {
-            service.backend.count_aborted_connect();
-            tracing::debug!(host = %peer.host, error = %e, "login refused");
-            last_words(writer, &e);
+            refuse(service, &attempt, writer, &e);
             None
         }
     }
+}
+
+/// Tells a client why it isn't let in, and whoever else is to know.
+fn refuse<B: Backend>(
+    service: &Service<B>,
+    attempt: &Attempt<'_>,
+    writer: &mut PacketWriter,
+    why: &SqlError,
+) {
+    service.backend.count_aborted_connect();
+    service.backend.audit_refusal(attempt, why);
+    tracing::debug!(host = %attempt.host, error = %why, "login refused");
+    last_words(writer, why);
 }
 
 /// Reads a packet of the login. `None`: the client is gone, or has been told why it is refused.
@@ -303,6 +321,7 @@ impl<B: Backend> Connection<B> {
                     Ok(())
                 }
             });
+        self.session.audit_change_user(&changed);
         match changed {
             Ok(()) => {
                 self.ok();

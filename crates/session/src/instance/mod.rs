@@ -7,6 +7,7 @@
 //! | `facts` | what virtual tables and system variables ask of a session |
 //! | `heaviest` | the statements that took most time, for who asks without SQL |
 //! | `login` | letting clients in |
+//! | `logs` | the slow query log and the audit log, as their variables say |
 //! | `start` | what variables are from the start |
 //! | `transport` | what secures connections |
 //! | `threads` | the server's threads |
@@ -31,18 +32,20 @@ mod data_file;
 mod facts;
 mod heaviest;
 mod login;
+mod logs;
 mod start;
 mod threads;
 mod transport;
 
 use crate::accounts::Accounts;
+use crate::audit::AuditLog;
 use crate::counters::{Counter, Sums};
 use crate::digests::{Digests, Errors};
 use crate::events::Scheduler;
 use crate::persisted::Persisted;
 use crate::programs::Programs;
 use crate::registry::{Branches, Registry, Seat};
-use crate::slowlog::{self, SlowLog};
+use crate::slowlog::SlowLog;
 use crate::statements::SharedCache;
 use crate::vars::{self, Access, Globals, Kind, VarValue};
 use millpond_sql::computed::Codecs;
@@ -54,6 +57,7 @@ use millpond_sql::statistics::{self, Settings};
 
 pub(crate) use facts::Facts;
 pub use heaviest::Alike;
+pub use logs::Attempt;
 pub(crate) use start::Source;
 pub use threads::{ThreadCounts, ThreadsLook};
 pub use transport::{PasswordKeySettings, TlsSettings, Transport};
@@ -83,6 +87,7 @@ pub(crate) struct Inner {
     pub registry: Registry,
     pub watch: Watch,
     pub slow_log: SlowLog,
+    pub audit: AuditLog,
     /// Errors that clients got.
     pub errors: Errors,
     /// What was done to files.
@@ -401,6 +406,7 @@ impl Instance {
             registry: Registry::new(),
             watch: Watch::new(),
             slow_log: SlowLog::default(),
+            audit: AuditLog::default(),
             errors: Errors::default(),
             files,
             digests: Digests::new(digests),
@@ -431,6 +437,7 @@ impl Instance {
         }));
         instance.start_archive()?;
         instance.start_slow_log();
+        instance.start_audit_log()?;
         if instance.0.accounts.snapshot().has_restrictions() {
             // They are in force, whatever was asked for.
             let name = vars::known("partial_revokes");
@@ -471,9 +478,7 @@ impl Instance {
         interrupt();
         self.0.scheduler.close(&interrupt);
         self.0.refresher.stop();
-        if let Err(e) = self.0.slow_log.stop() {
-            tracing::error!(error = %e, "cannot close the slow query log");
-        }
+        self.stop_logs();
         // It copies what is logged by now.
         let archive = self.0.archive.lock().take();
         drop(archive);
@@ -598,6 +603,7 @@ impl Instance {
             .archive_status()
             .into_iter()
             .chain(self.thread_status())
+            .chain(self.0.audit.status())
         {
             add(name, value);
         }
@@ -616,79 +622,6 @@ impl Instance {
     /// FLUSH STATUS.
     pub(crate) fn note_flush_status(&self) {
         *self.0.flushed.lock() = Instant::now();
-    }
-}
-
-impl Instance {
-    /// Turns the slow query log on if it is to be on from the start. As in MySQL, a file that cannot be opened
-    /// does not keep the server from starting.
-    fn start_slow_log(&self) {
-        let admin = self.global_u64("log_slow_admin_statements");
-        self.0.slow_log.set_admin(admin == Some(1));
-        if let Err(e) = self.apply_slow_log() {
-            tracing::error!(error = %e, "the slow query log stays off");
-            let off = VarValue::Bool(false);
-            self.0.globals.put(vars::known("slow_query_log"), off);
-        }
-    }
-
-    fn slow_log_path(&self) -> PathBuf {
-        let name = self.global_text("slow_query_log_file").unwrap_or_default();
-        Path::new(&self.global_text("datadir").unwrap_or_default()).join(name)
-    }
-
-    /// The slow query log as its variables say: on or off, and into which file.
-    pub(crate) fn apply_slow_log(&self) -> SqlResult<()> {
-        let file = vars::known("slow_query_log_file");
-        if self.0.globals.get(file).as_str().is_empty() {
-            let host = self.global_text("hostname").unwrap_or_default();
-            self.0.globals.put(file, text(&format!("{host}-slow.log")));
-            // As MySQL shows its default.
-            let path = self.slow_log_path();
-            self.0.globals.put(file, text(&path.to_string_lossy()));
-        }
-        let done = if self.global_u64("slow_query_log") == Some(1) {
-            let program = std::env::args().next().unwrap_or_default();
-            let head = slowlog::head(
-                &program,
-                vars::VERSION,
-                self.global_u64("port").unwrap_or(0),
-                &self.global_text("socket").unwrap_or_default(),
-            );
-            self.0.slow_log.start(&self.slow_log_path(), head)
-        } else {
-            self.0.slow_log.stop()
-        };
-        done.map_err(|e| self.slow_log_error(&e))
-    }
-
-    /// Error 1231 for a name that cannot be a log's: neither a file that can be written nor one that could be made.
-    pub(crate) fn check_log_name(&self, variable: &str, name: &str) -> SqlResult<()> {
-        let path = Path::new(&self.global_text("datadir").unwrap_or_default()).join(name);
-        let fits = match std::fs::metadata(&path) {
-            Ok(m) => !m.is_dir() && !m.permissions().readonly(),
-            Err(_) => path
-                .parent()
-                .and_then(|dir| std::fs::metadata(dir).ok())
-                .is_some_and(|m| m.is_dir() && !m.permissions().readonly()),
-        };
-        match fits && !name.is_empty() {
-            true => Ok(()),
-            false => Err(vars::wrong_value(&vars::all()[vars::known(variable)], name)),
-        }
-    }
-
-    /// Error 1016 for a log file that cannot be opened.
-    pub(crate) fn slow_log_error(&self, e: &std::io::Error) -> SqlError {
-        let path = self.slow_log_path();
-        SqlError::new(
-            1016,
-            format!(
-                "Can't open file: '{}' (errno: {} - {e})",
-                path.display(),
-                e.raw_os_error().unwrap_or(0)
-            ),
-        )
     }
 }
 

@@ -258,6 +258,14 @@ impl Seat {
     pub fn idle(&self) {
         self.command.store(Command::Sleep as u8, Ordering::Relaxed);
     }
+    /// What it shows.
+    pub fn text(&self) -> Option<Arc<str>> {
+        self.info.lock().clone()
+    }
+    /// What it is doing.
+    pub fn command(&self) -> &'static str {
+        Command::name(self.command.load(Ordering::Relaxed))
+    }
     pub fn set_database(&self, name: Option<&str>) {
         *self.database.lock() = name.map(str::to_string);
     }

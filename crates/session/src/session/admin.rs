@@ -315,11 +315,12 @@ impl Session {
                 self.instance.note_flush_status();
                 Ok(())
             }
-            // The error log is the standard error; there is no other log.
-            FlushItem::Plain(FlushPlain::Logs | FlushPlain::SlowLogs) => {
-                let reopened = self.instance.0.slow_log.reopen();
-                reopened.map_err(|e| self.instance.slow_log_error(&e))
+            // The error log is the standard error; there is no general log.
+            FlushItem::Plain(FlushPlain::Logs) => {
+                self.instance.reopen_slow_log()?;
+                self.instance.reopen_audit_log()
             }
+            FlushItem::Plain(FlushPlain::SlowLogs) => self.instance.reopen_slow_log(),
             // There are no stored privileges that memory could disagree with, and nothing is remembered of hosts that failed to
             // connect.
             FlushItem::Plain(FlushPlain::Privileges) => {

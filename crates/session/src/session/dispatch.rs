@@ -85,6 +85,19 @@ impl Session {
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
+        let result = self.carry_out_watched(compiled, params, more, sink);
+        self.audit_end(compiled, &result);
+        result
+    }
+
+    #[inline]
+    fn carry_out_watched(
+        &mut self,
+        compiled: &Compiled,
+        params: &[Value<'_>],
+        more: bool,
+        sink: &mut dyn ResultSink,
+    ) -> SqlResult<()> {
         // What it reads of the catalog is as its transaction has it.
         let _behalf = self.instance.0.engine.on_behalf(self.txn.txn.as_ref());
         let watched = compiled.row.watched;
@@ -349,7 +362,7 @@ impl Session {
     fn session_statement(&mut self, statement: &SessionStatement) -> SqlResult<Answer> {
         use SessionStatement as S;
         match statement {
-            S::Use(name) => self.use_database(name.as_str())?,
+            S::Use(name) => self.enter_database(name.as_str())?,
             S::Prepare { name, source } => {
                 self.prepare_named(name.as_str(), source)?;
                 return Ok(Answer::Done(Done {

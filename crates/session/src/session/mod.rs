@@ -34,6 +34,7 @@ mod accounts;
 mod admin;
 mod allowed;
 mod analyze;
+mod audited;
 mod backup;
 mod checksum;
 mod defining;

@@ -288,6 +288,19 @@ impl Session {
                 }
                 self.instance.apply_read_only();
             }
+            "audit_log" => {
+                // Who turns it on is the first that it says, who turns it off the last.
+                let was_on = self.instance.0.audit.is_on();
+                self.audit_setting();
+                self.instance.apply_audit_log()?;
+                if !was_on {
+                    self.audit_setting();
+                }
+            }
+            "audit_log_rotate_on_size" => {
+                self.audit_setting();
+                self.instance.0.audit.rotate_at(n);
+            }
             "slow_query_log" | "slow_query_log_file" => self.instance.apply_slow_log()?,
             "event_scheduler" => match value.as_str() {
                 "ON" => self.instance.0.scheduler.start(&self.instance)?,

@@ -171,6 +171,9 @@ impl Setter<'_> {
             if name == "mandatory_roles" {
                 access.check_dynamic("ROLE_ADMIN")?;
             }
+            if name.starts_with("audit_log") {
+                access.check_dynamic("AUDIT_ADMIN")?;
+            }
             return access.check_dynamic("SYSTEM_VARIABLES_ADMIN");
         }
         let admin = ["SESSION_VARIABLES_ADMIN", "SYSTEM_VARIABLES_ADMIN"];

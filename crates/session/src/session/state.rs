@@ -105,6 +105,8 @@ pub struct Session {
     pub(super) released: bool,
     pub(super) cache: Cache,
     pub(super) multi_statements: bool,
+    /// The audit log was told of its client.
+    pub(super) audited: bool,
     info: ConnectionInfo,
     pub(super) encodings: Arc<Encodings>,
     /// Which parameters of the execution to come were texts that have been converted; empty: none.
@@ -254,6 +256,7 @@ impl Session {
             cache: Cache::default(),
             texts: Vec::new(),
             multi_statements: info.multi_statements,
+            audited: false,
             track: Tracker::new(info.tracks),
             info,
             encodings: Arc::default(),
@@ -267,7 +270,7 @@ impl Session {
             session.become_account(&admitted)?;
         }
         if let Some(database) = session.info.database.clone() {
-            session.use_database(&database)?;
+            session.enter_database(&database)?;
         }
         session.track.forget();
         session.instance.0.registry.enter(seat.clone());
@@ -316,8 +319,14 @@ impl Session {
         self.env.connection_id
     }
 
-    /// COM_INIT_DB, USE.
+    /// COM_INIT_DB.
     pub fn use_database(&mut self, name: &str) -> SqlResult<()> {
+        let done = self.enter_database(name);
+        done.inspect_err(|e| self.audit_failure(Counter::ChangeDb, name, e))
+    }
+
+    /// The database in use is another from now on.
+    pub(super) fn enter_database(&mut self, name: &str) -> SqlResult<()> {
         if name.is_empty() {
             return Err(SqlError::new(1046, "No database selected"));
         }
@@ -515,6 +524,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.audit_disconnect();
         // First, so that changes to them need not be undone row by row.
         self.env.temporary.clear(&self.instance.0.engine);
         // A transaction that cannot be rolled back now is rolled back by recovery.

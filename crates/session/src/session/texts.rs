@@ -239,7 +239,9 @@ impl Session {
         let compiled = compiled?;
         self.warn_of_deprecated(&compiled);
         super::dispatch::preparable(&compiled)?;
-        let columns = stack::with_room(compiled.statement.run, || self.describe(&compiled))?;
+        let columns = stack::with_room(compiled.statement.run, || self.describe(&compiled));
+        let columns =
+            columns.inspect_err(|e| self.audit_failure(compiled.row.kind, &compiled.text, e))?;
         self.instance.0.prepared.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Prepared {
             params: compiled.statement.params,

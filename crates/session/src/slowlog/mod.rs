@@ -1,57 +1,39 @@
-//! The slow query log: MySQL's file, written so that no query ever waits for it.
+//! The slow query log: MySQL's file, written so that no query ever waits for it ([`LogFile`]).
 //!
-//! | file | owns |
-//! |---|---|
-//! | `format` | the text of an entry, of the head of a file, of a prepared statement with its values |
-//! | `queue` | entries on their way, and the thread that writes them |
-//!
-//! **Promises.** A statement that is logged formats its entry and copies it into a buffer under a short mutex. A thread
-//! writes the buffer out; it begins with the log and ends with the instance. While the log is off nobody comes here.
-//! **Fails** softly: when the disk is full or cannot keep up, entries are lost, counted (`Millpond_slow_log_lost` in SHOW STATUS)
-//! and complained of in the server's log; queries go on.
-//! **Locks**: the queue's mutex, a leaf. No I/O is done under it.
+//! A statement that is logged formats its entry (`format`) and hands it over. While the log is off nobody comes here. Entries that are lost are
+//! counted (`Millpond_slow_log_lost` in SHOW STATUS).
 
 mod format;
-mod queue;
 
+use crate::logfile::LogFile;
 pub(crate) use format::{Entry, head, with_values};
-use parking_lot::Mutex;
-use queue::Queue;
-use std::fs::{File, OpenOptions};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// An instance's slow query log.
-#[derive(Default)]
 pub(crate) struct SlowLog {
-    on: AtomicBool,
+    file: LogFile,
     /// Whether ALTER TABLE, CREATE INDEX and their like are logged too (`log_slow_admin_statements`).
     admin: AtomicBool,
-    queue: Queue,
-    /// What the open file is, to open it again. Held across opening, so that files are switched one at a time.
-    target: Mutex<Option<Target>>,
 }
 
-struct Target {
-    path: PathBuf,
-    head: String,
+impl Default for SlowLog {
+    fn default() -> SlowLog {
+        SlowLog {
+            file: LogFile::new("slow query log"),
+            admin: AtomicBool::new(false),
+        }
+    }
 }
 
-fn open(target: &Target) -> io::Result<File> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(&target.path)
+impl Deref for SlowLog {
+    type Target = LogFile;
+    fn deref(&self) -> &LogFile {
+        &self.file
+    }
 }
 
 impl SlowLog {
-    /// Whether statements are to be logged.
-    #[inline]
-    pub fn is_on(&self) -> bool {
-        self.on.load(Ordering::Relaxed)
-    }
-
     /// Whether administrative statements are slow queries.
     pub fn has_admin(&self) -> bool {
         self.admin.load(Ordering::Relaxed)
@@ -62,53 +44,17 @@ impl SlowLog {
         self.admin.store(on, Ordering::Relaxed);
     }
 
-    /// Turns the log on, into this file, which gets `head` first. On failure everything is as it was.
-    pub fn start(&self, path: &Path, head: String) -> io::Result<()> {
-        let mut target = self.target.lock();
-        let new = Target {
-            path: path.to_path_buf(),
-            head,
-        };
-        self.queue.switch(Some((open(&new)?, new.head.clone())))?;
-        *target = Some(new);
-        self.on.store(true, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// Turns the log off: what has been logged is written, and the file closed.
-    pub fn stop(&self) -> io::Result<()> {
-        let mut target = self.target.lock();
-        self.on.store(false, Ordering::Relaxed);
-        if target.take().is_some() {
-            self.queue.switch(None)?;
-        }
-        Ok(())
-    }
-
-    /// FLUSH SLOW LOGS: closes the file and opens it by its name again, which may be another file now.
-    pub fn reopen(&self) -> io::Result<()> {
-        let target = self.target.lock();
-        match &*target {
-            Some(t) => self.queue.switch(Some((open(t)?, t.head.clone()))),
-            None => Ok(()),
-        }
-    }
-
     /// Logs an entry.
     pub fn log(&self, entry: &Entry<'_>) {
         let (before, after) = entry.format();
-        self.queue.push(&before, entry.database, &after);
-    }
-
-    /// Entries that were lost.
-    pub fn lost(&self) -> u64 {
-        self.queue.lost()
+        self.file.push(&before, entry.database, &after);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     fn entry(statement: &str) -> Entry<'_> {
         Entry {

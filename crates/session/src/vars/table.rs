@@ -56,6 +56,15 @@ const YEAR: u64 = 31_536_000;
 pub(super) static VARS: &[Def] = &[
     def("activate_all_roles_on_login", Global, BOOL, B(false), Free),
     def("admin_address", Global, TEXT, T(""), ReadOnly),
+    def("audit_log", Global, BOOL, B(false), Free),
+    def("audit_log_file", Global, TEXT, T("audit.log"), ReadOnly),
+    def(
+        "audit_log_rotate_on_size",
+        Global,
+        stepped(0, MAX - MAX % 4096, 4096),
+        U(0),
+        Free,
+    ),
     def("auto_generate_certs", Global, BOOL, B(true), ReadOnly),
     def("auto_increment_increment", Both, num(1, 65_535), U(1), Free),
     def("auto_increment_offset", Both, num(1, 65_535), U(1), Free),

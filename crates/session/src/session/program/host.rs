@@ -152,7 +152,8 @@ impl Host for Session {
             in_rows: false,
         };
         let done = if compiled.statement.is_planned() {
-            self.program_plan(compiled, params, &mut within)
+            let done = self.program_plan(compiled, params, &mut within);
+            done.inspect_err(|e| self.audit_failure(compiled.row.kind, &compiled.text, e))
         } else {
             self.dispatch(compiled, params, true, &mut within)
                 .map(|()| ForLocals::new())

@@ -1,0 +1,199 @@
+//! The audit log.
+
+use crate::db::{Db, error, expect, run, strings};
+use mysql::ChangeUserOpts;
+use mysql::prelude::Queryable;
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+fn audited() -> Db {
+    let mut db = Db::start();
+    db.close();
+    db.variables = vec![("audit_log".into(), "ON".into())];
+    db.open();
+    db
+}
+
+fn file(db: &Db) -> PathBuf {
+    db.dir.join("data/audit.log")
+}
+
+/// Events of a file, once all that was logged is written.
+fn events(db: &Db) -> Vec<Value> {
+    db.root().query_drop("FLUSH LOGS").unwrap();
+    let text = std::fs::read_to_string(file(db)).unwrap();
+    let lines = text.lines().map(|l| serde_json::from_str(l).unwrap());
+    lines.collect()
+}
+
+/// An event in a line: its name, who, what and how it ended.
+fn short(event: &Value) -> String {
+    let text = |path: &str| {
+        let value = event.pointer(path).cloned().unwrap_or_default();
+        value.as_str().map_or(value.to_string(), str::to_string)
+    };
+    let name = text("/event");
+    let who = format!("{}@{}", text("/account/user"), text("/account/host"));
+    match event["class"].as_str().unwrap() {
+        "audit" => name,
+        "connection" if name == "disconnect" => format!("{name} {who}"),
+        "connection" => format!(
+            "{name} {who} {} {} {}",
+            text("/connection_data/connection_type"),
+            text("/connection_data/db"),
+            text("/connection_data/status")
+        ),
+        _ => format!(
+            "{who} {} {}: {} {}",
+            text("/general_data/command"),
+            text("/general_data/sql_command"),
+            text("/general_data/query"),
+            text("/general_data/status")
+        ),
+    }
+}
+
+#[test]
+fn what_is_audited() {
+    let db = audited();
+    let mut root = db.root();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE d",
+            "USE d",
+            "CREATE TABLE t (a INT)",
+            "INSERT INTO t VALUES (1)",
+            "SELECT * FROM t",
+            "CREATE USER reader@'%' IDENTIFIED BY 'secret1'",
+            "GRANT SELECT ON d.t TO reader@'%'",
+            "SET PASSWORD FOR reader@'%' = 'secret2'",
+            "PREPARE p FROM 'ALTER TABLE t ADD b INT'",
+            "EXECUTE p",
+            "CREATE PROCEDURE makes() CREATE TABLE made (a INT)",
+            "CALL makes()",
+        ],
+    );
+    assert_eq!(error(root.query_drop("DROP TABLE none")).0, 1051);
+    assert_eq!(error(db.tcp("reader", "wrong")).0, 1045);
+    assert_eq!(error(db.tcp("nobody", "")).0, 1045);
+    let mut reader = db.tcp("reader", "secret2").unwrap();
+    expect(
+        &mut reader,
+        &[
+            ("SELECT a FROM d.t", 0),
+            ("DELETE FROM d.t", 1142),
+            ("PREPARE p FROM 'DELETE FROM d.t'", 1142),
+            ("USE mysql", 1044),
+            ("DROP TABLE d.t", 1142),
+            ("SET GLOBAL audit_log = OFF", 1227),
+        ],
+    );
+    assert_eq!(error(reader.prep("UPDATE d.t SET a = 1")).0, 1142);
+    assert_eq!(error(reader.select_db("mysql")).0, 1044);
+    let other = ChangeUserOpts::new()
+        .with_user(Some("root".into()))
+        .with_pass(None);
+    reader.change_user(other).unwrap();
+    drop(reader);
+    let all = events(&db);
+    let numbers: Vec<u64> = all.iter().map(|e| e["id"].as_u64().unwrap()).collect();
+    assert!(numbers.is_sorted(), "{numbers:?}");
+    let said: Vec<String> = all.iter().map(short).collect();
+    let expected = [
+        "startup",
+        "connect root@localhost socket  0",
+        "root@localhost Query create_db: CREATE DATABASE d 0",
+        "root@localhost Query create_table: CREATE TABLE t (a INT) 0",
+        "root@localhost Query create_user: CREATE USER reader@'%' IDENTIFIED BY '<secret>' 0",
+        "root@localhost Query grant: GRANT SELECT ON d.t TO reader@'%' 0",
+        "root@localhost Query set_password: SET PASSWORD FOR reader@'%' = '<secret>' 0",
+        "root@localhost Query alter_table: ALTER TABLE t ADD b INT 0",
+        "root@localhost Query create_procedure: CREATE PROCEDURE makes() CREATE TABLE made (a INT) 0",
+        "root@localhost Query create_table: CREATE TABLE made (a INT) 0",
+        "root@localhost Query drop_table: DROP TABLE none 1051",
+        "connect reader@127.0.0.1 tcp/ip  1045",
+        "connect nobody@127.0.0.1 tcp/ip  1045",
+        "connect reader@% tcp/ip  0",
+        "reader@% Query delete: DELETE FROM d.t 1142",
+        "reader@% Query delete: DELETE FROM d.t 1142",
+        "reader@% Query change_db: USE mysql 1044",
+        "reader@% Query drop_table: DROP TABLE d.t 1142",
+        "reader@% Query set_option: SET GLOBAL audit_log = OFF 1227",
+        "reader@% Prepare update: UPDATE d.t SET a = 1 1142",
+        "reader@% Sleep change_db: mysql 1044",
+        "change_user root@localhost tcp/ip  0",
+    ];
+    assert_eq!(said[..expected.len()], expected);
+    let text = std::fs::read_to_string(file(&db)).unwrap();
+    assert!(!text.contains("secret1") && !text.contains("secret2"));
+    let mode = std::fs::metadata(file(&db)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(
+        strings(&mut root, "SHOW STATUS LIKE 'Audit_log_events_lost'").len(),
+        1
+    );
+}
+
+#[test]
+fn the_audit_log_is_turned_off_and_on_and_rotated() {
+    let mut db = audited();
+    let mut root = db.root();
+    run(
+        &mut root,
+        &[
+            "SET GLOBAL audit_log = OFF",
+            "CREATE DATABASE unseen",
+            "SET GLOBAL audit_log = ON",
+            "CREATE DATABASE seen",
+        ],
+    );
+    let said: Vec<String> = events(&db).iter().map(short).collect();
+    let root_did = |sql: &str, what: &str| format!("root@localhost Query {what}: {sql} 0");
+    assert_eq!(
+        said[2..7],
+        [
+            root_did("SET GLOBAL audit_log = OFF", "set_option"),
+            "shutdown".into(),
+            "startup".into(),
+            root_did("SET GLOBAL audit_log = ON", "set_option"),
+            root_did("CREATE DATABASE seen", "create_db"),
+        ]
+    );
+    // By size: files that were full have the time in their names.
+    run(&mut root, &["SET GLOBAL audit_log_rotate_on_size = 4096"]);
+    for i in 0..100 {
+        run(&mut root, &[&format!("CREATE TABLE seen.t{i} (a INT)")]);
+    }
+    let last = events(&db).last().unwrap()["id"].as_u64().unwrap();
+    assert!(last > 100);
+    let mut numbers = Vec::new();
+    let mut files = 0;
+    for entry in std::fs::read_dir(db.dir.join("data")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with("audit.") {
+            files += 1;
+            let text = std::fs::read_to_string(&path).unwrap();
+            numbers.extend(text.lines().map(|l| {
+                serde_json::from_str::<Value>(l).unwrap()["id"]
+                    .as_u64()
+                    .unwrap()
+            }));
+        }
+    }
+    numbers.sort_unstable();
+    assert!(files > 1, "{files} files");
+    assert!(
+        numbers.windows(2).all(|two| two[1] == two[0] + 1),
+        "{numbers:?}"
+    );
+    // A server that is to be audited doesn't start without.
+    drop(root);
+    db.close();
+    std::fs::remove_file(file(&db)).unwrap();
+    std::fs::create_dir(file(&db)).unwrap();
+    let refused = db.try_instance().err().expect("no log, no server");
+    assert_eq!(refused.code, 1016, "{refused}");
+}
