@@ -6,6 +6,7 @@ import platform
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -139,16 +140,27 @@ class Server:
         Server.live.discard(self)
 
 
-# As many clients as any bench has, at every server.
-CONNECTIONS = 1_100
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
 
 
-def start_millpond(args, variables=(), server=None):
-    """`variables`: NAME=VALUE of system variables. `server`: one that has ended and is to start again."""
+def connections(args):
+    """As many clients as any bench has, at every server."""
+    return getattr(args, "connections", 1_000) + 100
+
+
+def start_millpond(args, variables=(), server=None, tcp=False):
+    """`variables`: NAME=VALUE of system variables. `server`: one that has ended and is to start again. `tcp`: it listens on a port of its own too (`port`)."""
     s = server or Server("millpond", args)
+    network = ["--skip-networking"]
+    if tcp:
+        s.port = free_port()
+        network = ["--port", s.port]
     s.spawn([
-        args.binary, "serve", "--data", s.dir / "data", "--socket", s.socket, "--skip-networking", "--pool", args.pool,
-        "--log-size", args.log_size, "--max-connections", CONNECTIONS,
+        args.binary, "serve", "--data", s.dir / "data", "--socket", s.socket, *network, "--pool", args.pool,
+        "--log-size", args.log_size, "--max-connections", connections(args),
         "--set", "innodb_flush_log_at_trx_commit=1", "--set", "max_prepared_stmt_count=100000",
         "--log-level", "warn", *(word for v in variables for word in ("--set", v)),
     ])
@@ -171,7 +183,7 @@ def start_mariadb(args):
     s.spawn([
         which("mariadbd"), "--no-defaults", f"--datadir={data}", f"--socket={s.socket}", f"--pid-file={s.dir}/pid",
         "--skip-networking", f"--innodb-buffer-pool-size={args.pool}", f"--innodb-log-file-size={args.log_size}",
-        "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", f"--max-connections={CONNECTIONS}",
+        "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", f"--max-connections={connections(args)}",
         "--max-prepared-stmt-count=100000", *user, *(f"--{option}" for option in getattr(args, "mariadb_option", [])),
     ])
     s.version = subprocess.run([which("mariadbd"), "--version"], capture_output=True, text=True).stdout.strip()
@@ -192,7 +204,7 @@ def start_mysql(args):
             fail(f"mysqld --initialize-insecure failed:\n{made.stderr[-3000:]}")
     s.spawn([
         *common, f"--socket={s.socket}", f"--pid-file={s.dir}/pid", "--skip-networking", "--mysqlx=OFF", f"--innodb-buffer-pool-size={args.pool}",
-        f"--innodb-redo-log-capacity={args.log_size}", "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", f"--max-connections={CONNECTIONS}",
+        f"--innodb-redo-log-capacity={args.log_size}", "--innodb-flush-log-at-trx-commit=1", "--skip-log-bin", f"--max-connections={connections(args)}",
         "--max-prepared-stmt-count=100000",
     ])
     s.version = subprocess.run([programs / "mysqld", "--version"], capture_output=True, text=True).stdout.strip()
