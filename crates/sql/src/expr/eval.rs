@@ -179,7 +179,7 @@ impl Expr {
             K::Beside(a, BaseType::Float) => {
                 return Ok(beside_float(a.eval(cx)?, self.ty.decimals));
             }
-            K::Beside(a, base) => return beside(a.eval(cx)?, *base),
+            K::Beside(a, base) => return beside(a.eval(cx)?, *base, cx.session.sql_mode.get()),
             K::DateAdd(args, unit, minus) => {
                 return interval::date_add(self, args, *unit, *minus, cx);
             }

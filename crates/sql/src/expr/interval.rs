@@ -6,7 +6,7 @@ use crate::error::SqlResult;
 use crate::types::derive::fixed;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::convert::exact_integer;
-use crate::value::parse_time::{is_beyond_month, parse_datetime, parse_time};
+use crate::value::parse_time::{is_beyond_month, parse_datetime, parse_datetime_in, parse_time};
 use crate::value::time::{DAY_MICROS, Date, DateTime, MICROS, Time};
 use crate::value::{Decimal, Read, Value, no_datetime, read_datetime, read_time, truncated};
 
@@ -344,7 +344,7 @@ fn whole_date(v: &Value<'_>, cx: &EvalContext<'_>) -> SqlResult<Option<DateTime>
         Value::Time(_) => kinds::today(v, cx.session).and_then(|d| d.to_datetime()),
         v => read_datetime(v, Read::DateTime, cx.session)?,
     };
-    if read.is_some_and(|d| d.date.has_zero()) {
+    if read.is_some_and(|d| !d.date.exists()) {
         no_datetime(v, Read::DateTime, cx.session)?;
         return Ok(None);
     }
@@ -389,7 +389,10 @@ pub(super) fn date_add<'a>(
     }
     let is_date = match &v {
         Value::Date(_) => true,
-        Value::Bytes(b) => parse_datetime(b).is_some_and(|p| !p.has_time),
+        Value::Bytes(b) => {
+            let mode = cx.session.sql_mode.get();
+            parse_datetime_in(b, mode).is_some_and(|p| !p.has_time)
+        }
         Value::Int(n) => n.unsigned_abs() < 100_000_000,
         _ => false,
     };
@@ -507,6 +510,7 @@ fn parts_of(
     cx: &EvalContext<'_>,
 ) -> SqlResult<Option<(Date, Time)>> {
     let timed = |t: Time| (Date::default(), t);
+    let mode = cx.session.sql_mode.get();
     if let Value::Time(t) = v {
         return Ok(Some(timed(*t)));
     }
@@ -520,12 +524,12 @@ fn parts_of(
     }
     let Value::Bytes(text) = v else {
         let dated = !v.is_number() || !plain && is_day(&v.to_text());
-        return match v.to_datetime().filter(|_| dated) {
+        return match v.to_datetime_in(mode).filter(|_| dated) {
             Some(d) => Ok(Some((d.date, d.time()))),
             None => Ok(read_time(v, cx.session)?.map(timed)),
         };
     };
-    match parse_datetime(text) {
+    match parse_datetime_in(text, mode) {
         // A moment, and a day where that is no time.
         Some(p) if parse_time(text).is_none_or(|t| t.dated) || !plain && is_day(text) => {
             if p.trailing {

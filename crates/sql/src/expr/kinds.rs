@@ -58,7 +58,12 @@ pub fn date(
     cx: &EvalContext<'_>,
 ) -> SqlResult<Value<'static>> {
     let read = match beside.map(|e| e.ty.base) {
-        None => return Ok(Value::DateTime(v.to_datetime().unwrap_or_default())),
+        None => {
+            return Ok(Value::DateTime(
+                v.to_datetime_in(cx.session.sql_mode.get())
+                    .unwrap_or_default(),
+            ));
+        }
         Some(BaseType::Date) => Read::Date,
         Some(_) => Read::DateTime,
     };
@@ -70,7 +75,7 @@ pub fn date(
         && beside.is_some_and(Expr::is_fixed)
         && let Value::Bytes(text) = v
     {
-        let parsed = parse_time::parse_datetime(text);
+        let parsed = parse_time::parse_datetime_in(text, cx.session.sql_mode.get());
         if parsed.is_none_or(|p| p.trailing) {
             truncated(cx.session, "datetime", v)?;
         }
@@ -87,7 +92,7 @@ fn named_date(
     name: &str,
     cx: &EvalContext<'_>,
 ) -> SqlResult<Value<'static>> {
-    let parsed = parse_time::parse_datetime(text);
+    let parsed = parse_time::parse_datetime_in(text, cx.session.sql_mode.get());
     if parsed.is_some() {
         let env = cx.session;
         env.warn_of_delimiter(text, env.rows_sent.get() + 1);
@@ -122,7 +127,7 @@ pub fn listed(
     if !matches!(v, Value::Date(_) | Value::DateTime(_)) {
         return Ok(None);
     }
-    let parsed = parse_time::parse_datetime(text);
+    let parsed = parse_time::parse_datetime_in(text, cx.session.sql_mode.get());
     if parsed.is_some() {
         let env = cx.session;
         env.warn_of_delimiter(text, env.rows_sent.get() + 1);
@@ -162,7 +167,7 @@ fn date_between(v: &Value<'_>, by: &[Expr; 3], cx: &EvalContext<'_>) -> SqlResul
     let (Value::Bytes(text), Some((label, base))) = (v, column) else {
         return date(v, by.iter().find(temporal), cx);
     };
-    let parsed = parse_time::parse_datetime(text);
+    let parsed = parse_time::parse_datetime_in(text, cx.session.sql_mode.get());
     if parsed.is_some() {
         let env = cx.session;
         env.warn_of_delimiter(text, env.rows_sent.get() + 1);

@@ -10,7 +10,7 @@ use crate::env::lists::Sorted;
 use crate::error::SqlResult;
 use crate::types::{BaseType, Collation};
 use crate::value::env::Diagnostic;
-use crate::value::parse_time::{parse_datetime, parse_time};
+use crate::value::parse_time::{parse_datetime_in, parse_time};
 use crate::value::{Value, member_number, printable};
 
 /// `value [NOT] IN (list)`.
@@ -210,7 +210,7 @@ impl Among {
                 )
             }
             _ => {
-                let p = parse_datetime(text);
+                let p = parse_datetime_in(text, cx.session.sql_mode.get());
                 if p.is_some() && !self.once {
                     let env = cx.session;
                     env.warn_of_delimiter(text, env.rows_sent.get() + 1);

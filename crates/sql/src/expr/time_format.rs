@@ -1,5 +1,6 @@
 //! DATE_FORMAT, TIME_FORMAT and STR_TO_DATE.
 
+use crate::env::SqlMode;
 use crate::env::locale::{ENGLISH, Names};
 use crate::value::text::write_u64;
 use crate::value::time::{Date, DateTime, Time};
@@ -385,7 +386,7 @@ impl Reader<'_> {
 
 /// Reads a text by a format, and tells whether that was all of the text. Parts that the format lacks, and those that stand behind the
 /// text's end, are zero. `Err` if the text does not follow the format: whether it was a time of day that it had none of.
-pub(super) fn parse(text: &[u8], spec: &[u8]) -> Result<(DateTime, bool), bool> {
+pub(super) fn parse(text: &[u8], spec: &[u8], mode: SqlMode) -> Result<(DateTime, bool), bool> {
     let mut r = Reader {
         text,
         at: 0,
@@ -403,7 +404,7 @@ pub(super) fn parse(text: &[u8], spec: &[u8]) -> Result<(DateTime, bool), bool> 
         d.hour = d.hour % 12 + if r.pm { 12 } else { 0 };
     }
     d.date = r.calendar.date(d.date).ok_or(false)?;
-    let date_ok = d.date.exists() || d.date.is_zero() || (d.date.has_zero() && d.date.month <= 12);
+    let date_ok = d.date.stands(mode) || d.date.has_zero() && d.date.month <= 12;
     let time_ok = d.hour < 24 && d.minute < 60 && d.second < 60;
     match date_ok && time_ok {
         true => Ok((d, text[r.at..].trim_ascii().is_empty())),

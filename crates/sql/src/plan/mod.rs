@@ -435,7 +435,7 @@ impl Plan {
     pub fn check_params(&self, params: &[Value<'_>], env: &SessionEnv) -> SqlResult<()> {
         for (n, base, name) in &self.notes.constant_params {
             let v = &params[*n];
-            if beside(v.borrowed(), *base).is_err() {
+            if beside(v.borrowed(), *base, env.sql_mode.get()).is_err() {
                 let strict = self.writes && !self.root.ignores() && env.sql_mode.get().strict;
                 return Err(no_date(v, *base, name, strict, env));
             }

@@ -79,14 +79,15 @@ pub fn read_datetime(
     session: &ConversionEnv,
 ) -> SqlResult<Option<DateTime>> {
     let Value::Bytes(text) = value else {
-        let date = value.to_datetime();
+        let date = value.to_datetime_in(session.sql_mode.get());
         if date.is_none() {
             no_datetime(value, read, session)?;
         }
         return Ok(date);
     };
-    let zeros = session.sql_mode.get().no_zero_date;
-    let parsed = parse_time::parse_datetime(text).filter(|p| !(zeros && p.value.date.is_zero()));
+    let mode = session.sql_mode.get();
+    let parsed = parse_time::parse_datetime_in(text, mode)
+        .filter(|p| !(mode.no_zero_date && p.value.date.is_zero()));
     if parsed.is_some() {
         session.warn_of_delimiter(text, session.rows_sent.get() + 1);
     }

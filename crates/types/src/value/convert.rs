@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use super::env::SqlMode;
 use super::parse_time::{self, ParsedTime};
 use super::time::{Date, DateTime, MICROS, Time};
 use super::{Decimal, Value, text};
@@ -230,23 +231,33 @@ impl<'a> Value<'a> {
     }
     /// As a date and time; `None` if it is none. A TIME has no date and gives none.
     pub fn to_datetime(&self) -> Option<DateTime> {
+        self.to_datetime_in(SqlMode::DEFAULT)
+    }
+    /// The same in an sql_mode: under ALLOW_INVALID_DATES every month has 31 days.
+    pub fn to_datetime_in(&self, mode: SqlMode) -> Option<DateTime> {
         match self {
             Value::Null | Value::Time(_) => None,
             Value::Date(d) => Some((*d).into()),
             Value::DateTime(d) => Some(*d),
-            Value::Bytes(b) => parse_time::parse_datetime(b).map(|p| p.value),
+            Value::Bytes(b) => parse_time::parse_datetime_in(b, mode).map(|p| p.value),
             Value::Int(_) | Value::UInt(_) => {
-                parse_time::datetime_from_number(self.to_i64(), 0).map(|p| p.value)
+                let read = parse_time::datetime_from_number_in(self.to_i64(), 0, mode);
+                read.map(|p| p.value)
             }
             Value::Double(_) | Value::Decimal(_) => {
                 let (whole, micro) = split_micros(self.to_decimal())?;
                 if micro < 0 {
                     return None;
                 }
-                let p = parse_time::datetime_from_number(whole, 0)?;
-                p.value.add_micros(if p.has_time { micro } else { 0 })
+                let p = parse_time::datetime_from_number_in(whole, 0, mode)?;
+                let date = p.value.date;
+                let micro = if p.has_time { micro } else { 0 };
+                match micro == 0 && !date.exists() && date.stands(mode) {
+                    true => Some(p.value),
+                    false => p.value.add_micros(micro),
+                }
             }
-            Value::Json(j) => j.to_sql(Category::Temporal).ok()?.to_datetime(),
+            Value::Json(j) => j.to_sql(Category::Temporal).ok()?.to_datetime_in(mode),
         }
     }
     /// As a date.

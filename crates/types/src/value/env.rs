@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use super::parse_time::{odd_delimiter, parse_datetime};
+use super::parse_time::{odd_delimiter, parse_datetime_in};
 use super::time::truncate_micros;
 use super::{DateTime, Zone, printable};
 use crate::error::{ConditionItems, SqlError, SqlResult, SqlState, state_of};
@@ -89,6 +89,8 @@ pub struct SqlMode {
     pub pad_char: bool,
     /// TIME_TRUNCATE_FRACTIONAL.
     pub truncate_fractions: bool,
+    /// ALLOW_INVALID_DATES.
+    pub invalid_dates: bool,
 }
 
 /// Clock, zone, sql_mode and warnings of the statement that converts. Single-threaded interior mutability: a session runs one
@@ -164,6 +166,7 @@ impl SqlMode {
         no_unsigned_subtraction: false,
         pad_char: false,
         truncate_fractions: false,
+        invalid_dates: false,
     };
 }
 
@@ -174,8 +177,9 @@ impl ConversionEnv {
             return;
         };
         // The zero date is told otherwise where there is none.
-        let zeros = self.sql_mode.get().no_zero_date;
-        let date = parse_datetime(text).map(|p| p.value.date);
+        let mode = self.sql_mode.get();
+        let zeros = mode.no_zero_date;
+        let date = parse_datetime_in(text, mode).map(|p| p.value.date);
         if date.is_none_or(|d| zeros && d.is_zero()) {
             return;
         }

@@ -1,5 +1,6 @@
 //! Reads dates and times from texts and numbers, in all the forms MySQL takes.
 
+use super::env::SqlMode;
 use super::time::{Date, DateTime, MICROS, Time, days_in_month};
 
 /// A date, with a time if the text had one.
@@ -66,6 +67,11 @@ fn fraction(s: &[u8], i: usize) -> (u32, usize) {
 /// Reads a date or datetime; `None` if it is none.
 pub fn parse_datetime(text: &[u8]) -> Option<ParsedDateTime> {
     read_datetime(text).filter(|p| valid(p.value.date))
+}
+
+/// The same in an sql_mode: under ALLOW_INVALID_DATES every month has 31 days.
+pub fn parse_datetime_in(text: &[u8], mode: SqlMode) -> Option<ParsedDateTime> {
+    read_datetime(text).filter(|p| mode.invalid_dates || valid(p.value.date))
 }
 
 /// Whether a text would be a date if its month had such a day.
@@ -291,6 +297,15 @@ fn finish(s: &[u8], i: usize, mut out: ParsedDateTime) -> Option<ParsedDateTime>
 
 /// Reads a number as a date (`20240131`, `240131`) or datetime (`20240131235959`).
 pub fn datetime_from_number(n: i64, micro: u32) -> Option<ParsedDateTime> {
+    read_number(n, micro).filter(|p| valid(p.value.date))
+}
+
+/// The same in an sql_mode: under ALLOW_INVALID_DATES every month has 31 days.
+pub fn datetime_from_number_in(n: i64, micro: u32, mode: SqlMode) -> Option<ParsedDateTime> {
+    read_number(n, micro).filter(|p| mode.invalid_dates || valid(p.value.date))
+}
+
+fn read_number(n: i64, micro: u32) -> Option<ParsedDateTime> {
     if n == 0 {
         return Some(ParsedDateTime {
             value: DateTime {
@@ -336,7 +351,8 @@ pub fn datetime_from_number(n: i64, micro: u32) -> Option<ParsedDateTime> {
         day: (date % 100) as u8,
     };
     let (h, m, s) = (clock / 10_000, clock / 100 % 100, clock % 100);
-    if !valid(d) || !valid_time(h as u32, m as u32, s as u32) {
+    let stands = d.year <= 9999 && d.month <= 12 && d.day <= 31;
+    if !stands || !valid_time(h as u32, m as u32, s as u32) {
         return None;
     }
     Some(ParsedDateTime {

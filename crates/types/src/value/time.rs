@@ -114,6 +114,11 @@ impl Date {
             && self.day >= 1
             && self.day <= days_in_month(self.year, self.month)
     }
+    /// Whether sql_mode has it: the calendar's dates, and under ALLOW_INVALID_DATES 31 days in every month.
+    pub fn stands(self, mode: SqlMode) -> bool {
+        let any_day = (1..=12).contains(&self.month) && (1..=31).contains(&self.day);
+        self.exists() || mode.invalid_dates && any_day
+    }
     /// `0000-00-00`.
     pub fn is_zero(self) -> bool {
         self == Date::default()

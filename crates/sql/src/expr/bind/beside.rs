@@ -101,7 +101,7 @@ pub(crate) fn no_date(
     strict: bool,
     env: &SessionEnv,
 ) -> SqlError {
-    let Err(refused) = read_beside(v.borrowed(), base) else {
+    let Err(refused) = read_beside(v.borrowed(), base, env.sql_mode.get()) else {
         return SqlError::unsupported("this date");
     };
     let kind = match base {
@@ -146,6 +146,7 @@ fn read_constant(e: &mut Expr, other: &Expr, name: &str, scope: &mut dyn Scope) 
     if !concerns {
         return Ok(());
     }
+    let mode = scope.session().sql_mode.get();
     match &e.kind {
         ExprKind::Param(n) => {
             let name = column_name(other).unwrap_or(name);
@@ -155,17 +156,22 @@ fn read_constant(e: &mut Expr, other: &Expr, name: &str, scope: &mut dyn Scope) 
             *e = Expr::new(ExprKind::Beside(Box::new(param), base), ty, nullable);
         }
         ExprKind::Literal(v) => {
-            let (before, v) = (v.clone(), read_beside(v.clone(), base)?);
+            let (before, v) = (v.clone(), read_beside(v.clone(), base, mode)?);
             if base == BaseType::Year && v.is_number() {
                 let ty = type_of(&v, Collation::Binary);
                 *e = Expr::literal(v, ty);
             } else if matches!(before, Value::Bytes(_)) {
                 constant_as(e, &other.ty);
+                // A day that no calendar has, but sql_mode.
+                if matches!(&e.kind, ExprKind::Literal(Value::Bytes(_))) && is_date(&other.ty) {
+                    let ty = type_of(&v, Collation::Binary);
+                    *e = Expr::literal(v, ty);
+                }
             }
         }
         _ if is_date(&other.ty) => {
             if let Some(v @ Value::Bytes(_)) = known_text(e, scope) {
-                read_beside(v, base)?;
+                read_beside(v, base, mode)?;
             }
         }
         _ => {}

@@ -217,9 +217,11 @@ fn typed(base: BaseType, text: &str, scope: &dyn Scope) -> SqlResult<Expr> {
         .rposition(|b| *b == b'.')
         .map_or(0, |i| text.len() - i - 1);
     let fsp = fraction.min(6) as u8;
+    let mode = scope.session().sql_mode.get();
     match base {
         BaseType::Date => {
-            let p = parse_time::parse_datetime(text).filter(|p| !p.trailing && !p.has_time);
+            let p = parse_time::parse_datetime_in(text, mode);
+            let p = p.filter(|p| !p.trailing && !p.has_time);
             let p = p.filter(|p| scope.takes_date(p.value.date));
             let p = p.ok_or_else(|| wrong("DATE"))?;
             Ok(Expr::literal(
@@ -228,7 +230,8 @@ fn typed(base: BaseType, text: &str, scope: &dyn Scope) -> SqlResult<Expr> {
             ))
         }
         BaseType::DateTime => {
-            let p = parse_time::parse_datetime(text).filter(|p| !p.trailing && p.has_time);
+            let p = parse_time::parse_datetime_in(text, mode);
+            let p = p.filter(|p| !p.trailing && p.has_time);
             let p = p.filter(|p| scope.takes_date(p.value.date));
             let p = p.ok_or_else(|| wrong("DATETIME"))?;
             Ok(Expr::literal(

@@ -124,6 +124,14 @@ impl<'a> Call<'_, 'a> {
         self.existing(i, d, Read::Date)?;
         Ok(d)
     }
+    /// A date that days are counted to: one that has no zero, though no month may have its day.
+    pub(super) fn counted(&self, i: usize) -> Result<Date, Exit> {
+        let d = self.day(i)?.date;
+        match d.has_zero() {
+            true => self.existing(i, d, Read::Date).map(|()| d),
+            false => Ok(d),
+        }
+    }
     /// NULL if a date that an argument is read as is not in the calendar.
     pub(super) fn existing(&self, i: usize, date: Date, read: Read) -> Result<(), Exit> {
         if date.exists() {

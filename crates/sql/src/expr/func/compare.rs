@@ -7,7 +7,7 @@ use super::{ANY, Call, Computed, Exit, Function, Null, Typing, joint, row};
 use crate::expr::{Expr, kinds};
 use crate::types::derive::{common, text_of};
 use crate::types::{BaseType, Collation, Family, SqlType};
-use crate::value::parse_time::parse_datetime;
+use crate::value::parse_time::parse_datetime_in;
 use crate::value::{DateTime, Value, shown};
 
 #[rustfmt::skip]
@@ -43,11 +43,12 @@ fn is_dated(e: &Expr) -> bool {
 
 /// GREATEST and LEAST of dates beside texts and numbers: compared as dates and shown as such; `None` if one of them is no date.
 fn extreme_date<'a>(c: &Call<'_, 'a>, wanted: Ordering) -> Result<Option<Value<'a>>, Exit> {
+    let mode = c.cx.session.sql_mode.get();
     let mut best: Option<DateTime> = None;
     let mut fsp = 0;
     for (i, e) in c.args.iter().enumerate() {
         let date = match c.value(i)? {
-            Value::Bytes(text) => match parse_datetime(&text) {
+            Value::Bytes(text) => match parse_datetime_in(&text, mode) {
                 Some(p) if !p.trailing => p.value,
                 _ => return Ok(None),
             },
@@ -55,7 +56,7 @@ fn extreme_date<'a>(c: &Call<'_, 'a>, wanted: Ordering) -> Result<Option<Value<'
                 Some(Value::DateTime(d)) => d,
                 _ => return Ok(None),
             },
-            v => match v.to_datetime() {
+            v => match v.to_datetime_in(mode) {
                 Some(d) => d,
                 None => return Ok(None),
             },

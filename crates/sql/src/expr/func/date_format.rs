@@ -50,7 +50,7 @@ fn str_to_date<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let (s, spec) = (c.text(0)?, c.text(1)?);
     let allowed =
         |d: Date| c.expr.ty.base == BaseType::Time || crate::value::date_allowed(d, session);
-    let (d, all) = match time_format::parse(&s, &spec) {
+    let (d, all) = match time_format::parse(&s, &spec, session.sql_mode.get()) {
         Ok((d, all)) if allowed(d.date) => (d, all),
         failed => {
             let kind = match failed {

@@ -4,7 +4,7 @@ use super::dates::allowed;
 use super::typing::{int, temporal_fsp};
 use super::{Call, Computed, Exit, Follows, Function, Null, Typing, row};
 use crate::types::{BaseType, SqlType};
-use crate::value::parse_time::{is_beyond_month, parse_datetime, parse_time};
+use crate::value::parse_time::{is_beyond_month, parse_datetime, parse_datetime_in, parse_time};
 use crate::value::time::{self, MICROS};
 use crate::value::{DateTime, Decimal, Read, Time, Value, no_datetime, shown};
 
@@ -149,20 +149,23 @@ fn is_clock(text: &[u8]) -> bool {
 /// What ADDTIME and SUBTIME start from: a text is a time of day if it is written as one, else a date if it can be.
 fn start<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let v = c.value(0)?;
+    let mode = c.cx.session.sql_mode.get();
     Ok(match &v {
         Value::Date(_) | Value::DateTime(_) => Value::DateTime(c.datetime(0)?),
-        Value::Bytes(text) if !is_clock(text) => match (parse_datetime(text), parse_time(text)) {
-            (Some(p), _) if p.value.date.exists() => Value::DateTime(p.value),
-            (None, Some(t)) if !is_beyond_month(text) => Value::Time(t.value),
-            (None, None) if !is_beyond_month(text) => {
-                no_datetime(&v, Read::DateTime, c.cx.session)?;
-                return Err(Exit::Null);
+        Value::Bytes(text) if !is_clock(text) => {
+            match (parse_datetime_in(text, mode), parse_time(text)) {
+                (Some(p), _) if p.value.date.exists() => Value::DateTime(p.value),
+                (None, Some(t)) if !is_beyond_month(text) => Value::Time(t.value),
+                (None, None) if !is_beyond_month(text) => {
+                    no_datetime(&v, Read::DateTime, c.cx.session)?;
+                    return Err(Exit::Null);
+                }
+                _ => {
+                    no_datetime(&v, Read::Date, c.cx.session)?;
+                    return Err(Exit::Null);
+                }
             }
-            _ => {
-                no_datetime(&v, Read::Date, c.cx.session)?;
-                return Err(Exit::Null);
-            }
-        },
+        }
         // More than a time can be.
         number if number.is_number() && number.to_i64() > LONGEST_TIME => {
             Value::DateTime(c.datetime(0)?)

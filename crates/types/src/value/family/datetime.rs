@@ -2,7 +2,7 @@
 
 use super::super::assign::{StoreContext, Target, date_allowed};
 use super::super::cast::{Read, no_datetime, read_datetime};
-use super::super::env::ConversionEnv;
+use super::super::env::{ConversionEnv, SqlMode};
 use super::super::time::{self, Date, DateTime, truncate_micros};
 use super::super::zone::Moment;
 use super::super::{Value, Zone, parse_time};
@@ -21,10 +21,11 @@ pub(super) fn assign<'a>(
     } else {
         "datetime"
     };
+    let mode = cx.session.sql_mode.get();
     let mut trailing = false;
     let parsed = match &value {
         Value::Bytes(b) => {
-            let p = parse_time::parse_datetime(b);
+            let p = parse_time::parse_datetime_in(b, mode);
             trailing = p.is_some_and(|p| p.trailing);
             if p.is_some() {
                 cx.session.warn_of_delimiter(b, cx.row);
@@ -37,7 +38,7 @@ pub(super) fn assign<'a>(
         }
         number => {
             trailing = fraction_of_day(number);
-            number.to_datetime()
+            number.to_datetime_in(mode)
         }
     };
     let zero = if ty.base == BaseType::Date {
@@ -48,12 +49,12 @@ pub(super) fn assign<'a>(
     // What is less than a second is none, and nothing is said of it.
     if ty.base != BaseType::Date
         && value.is_number()
-        && !cx.session.sql_mode.get().no_zero_date
+        && !mode.no_zero_date
         && (0.0..1.0).contains(&value.to_f64())
     {
         return Ok(zero);
     }
-    let known = |d: &DateTime| d.date.is_zero() || d.date.has_zero() || d.date.exists();
+    let known = |d: &DateTime| d.date.is_zero() || d.date.has_zero() || d.date.stands(mode);
     let allowed = parsed.filter(|d| known(d) && date_allowed(d.date, cx.session));
     let Some(d) = allowed else {
         cx.no_time(kind, &value, column, readable(&value, parsed))?;
@@ -63,7 +64,7 @@ pub(super) fn assign<'a>(
         cx.no_time(kind, &value, column, false)?;
     }
     // A DATE too is that of the nearest second.
-    let Some(d) = d.fitted(ty.decimals, cx.session.sql_mode.get()) else {
+    let Some(d) = d.fitted(ty.decimals, mode) else {
         cx.no_time(kind, &value, column, true)?;
         return Ok(zero);
     };
@@ -195,12 +196,16 @@ pub(super) fn lookup(value: &Value<'_>, ty: &SqlType, zone: Zone) -> Lookup {
 }
 
 pub(super) fn constant_text(text: &[u8], base: BaseType) -> Option<(Value<'static>, SqlType)> {
-    let p = parse_time::parse_datetime(text)?;
-    Some(if p.has_time || base != BaseType::Date {
+    Some(moment(parse_time::parse_datetime(text)?, base))
+}
+
+/// What a constant text is beside a date or a moment, and its type.
+fn moment(p: parse_time::ParsedDateTime, base: BaseType) -> (Value<'static>, SqlType) {
+    if p.has_time || base != BaseType::Date {
         (Value::DateTime(p.value), SqlType::datetime(6))
     } else {
         (Value::Date(p.value.date), SqlType::new(BaseType::Date))
-    })
+    }
 }
 
 /// Whether a column of dates has a value for a number beside it.
@@ -217,12 +222,12 @@ pub(super) fn fits(value: &Value<'_>) -> bool {
     value.to_datetime().is_some() && (n.fract() == 0.0 || n > MOMENTS)
 }
 
-pub(super) fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
+pub(super) fn beside(v: Value<'_>, base: BaseType, mode: SqlMode) -> SqlResult<Value<'_>> {
     let Value::Bytes(text) = &v else {
         return Ok(v);
     };
-    match constant_text(text, base) {
-        Some((read, _)) => Ok(read),
+    match parse_time::parse_datetime_in(text, mode) {
+        Some(p) => Ok(moment(p, base).0),
         None => Err(no_date(text, base)),
     }
 }

@@ -5,7 +5,7 @@
 //! [`Value::compare`]'s.
 
 use super::assign::{StoreContext, Target};
-use super::env::ConversionEnv;
+use super::env::{ConversionEnv, SqlMode};
 use super::time::{Date, DateTime, Time};
 use super::{Decimal, Value, Zone};
 use crate::error::SqlResult;
@@ -255,11 +255,11 @@ pub fn fits(value: &Value<'_>, ty: &SqlType) -> bool {
 }
 
 /// A constant beside a column, or another value that is no constant, of this type. In a year two digits stand for four, as they
-/// do when it is stored; a text beside a date must be one: error 1525.
-pub fn beside(v: Value<'_>, base: BaseType) -> SqlResult<Value<'_>> {
+/// do when it is stored; a text beside a date must be one that sql_mode has: error 1525.
+pub fn beside(v: Value<'_>, base: BaseType, mode: SqlMode) -> SqlResult<Value<'_>> {
     match base.family() {
         F::Year => Ok(year::beside(&v).unwrap_or(v)),
-        F::Date | F::DateTime | F::Timestamp => datetime::beside(v, base),
+        F::Date | F::DateTime | F::Timestamp => datetime::beside(v, base, mode),
         F::Null
         | F::Integer
         | F::Bit
