@@ -399,7 +399,7 @@ const EXPRESSIONS: Grammar = Grammar {
         "((#,#)=(#,#))",
         "((#,#)in((#,#),(#,#)))",
         "(# between # and #)",
-        "(# like # escape #)",
+        "(# like(#)escape(#))",
         "(# is null)",
         "-(#)",
         "(not #)",

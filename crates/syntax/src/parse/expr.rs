@@ -379,9 +379,10 @@ impl Parser<'_> {
                 })))
             }
             T::Keyword(K::LIKE) => {
-                let pattern = self.binary(level::BIT_OR)?;
+                // No operator but that which joins texts.
+                let pattern = self.binary(level::CONCAT)?;
                 let escape = if self.eat(K::ESCAPE) {
-                    Some(self.binary(level::BIT_OR)?)
+                    Some(self.binary(level::CONCAT)?)
                 } else {
                     None
                 };

@@ -175,7 +175,9 @@ impl Parser<'_> {
 
     /// The name of an item: a name or a text, with AS or without.
     pub(super) fn select_alias(&mut self) -> Result<Option<Ident>> {
-        if self.eat(K::AS) || self.at_ident() || self.at_punct(T::Text) {
+        // SOUNDS is an operator's.
+        let bare = self.at_ident() && !self.at(K::SOUNDS);
+        if self.eat(K::AS) || bare || self.at_punct(T::Text) {
             return self.ident_or_text().map(Some);
         }
         Ok(None)
