@@ -81,6 +81,11 @@ impl Row {
         self.preparable = false;
         self
     }
+    /// Taken by PREPARE though others of its kind are not.
+    const fn prepared(mut self) -> Row {
+        self.preparable = true;
+        self
+    }
     const fn about_diagnostics(mut self) -> Row {
         self.keeps_diagnostics = true;
         self
@@ -217,7 +222,7 @@ pub(crate) fn partition_upkeep(alter: &AlterTable) -> Option<Upkeep> {
 
 fn alter_row(alter: &AlterTable) -> Row {
     match partition_upkeep(alter) {
-        Some((verb, ..)) => maintenance_row(verb),
+        Some((verb, ..)) => maintenance_row(verb).prepared(),
         None => Row::new(C::AlterTable, W::AlterTable, Effect::Defines).administrative(),
     }
 }
@@ -225,7 +230,7 @@ fn alter_row(alter: &AlterTable) -> Row {
 fn maintenance_row(verb: MaintenanceVerb) -> Row {
     let row = match verb {
         MaintenanceVerb::Analyze => Row::new(C::Analyze, W::Other, Effect::Commits),
-        MaintenanceVerb::Check => Row::new(C::Check, W::Other, Effect::Commits),
+        MaintenanceVerb::Check => Row::new(C::Check, W::Other, Effect::Commits).unpreparable(),
         MaintenanceVerb::Checksum => Row::new(C::Checksum, W::Other, Effect::Commits),
         MaintenanceVerb::Optimize => Row::new(C::Optimize, W::OptimizeTable, Effect::Rebuilds),
         MaintenanceVerb::Repair => Row::new(C::Repair, W::Other, Effect::Rebuilds),
@@ -239,13 +244,17 @@ fn schema_row(kind: &StatementKind, statement: &SchemaStatement) -> SqlResult<Ro
         S::CreateDatabase { .. } | S::CreateDatabaseLike { .. } => {
             Row::new(C::CreateDb, W::CreateDatabase, Effect::Defines)
         }
-        S::AlterDatabase { .. } => Row::new(C::AlterDb, W::AlterDatabase, Effect::Defines),
+        S::AlterDatabase { .. } => {
+            Row::new(C::AlterDb, W::AlterDatabase, Effect::Defines).unpreparable()
+        }
         S::DropDatabase { .. } => Row::new(C::DropDb, W::DropDatabase, Effect::Defines),
         S::DropView { .. } => Row::new(C::DropView, W::Other, Effect::Defines),
         S::Tablespace(t) if t.kind == TablespaceKind::Tablespace => {
-            Row::new(C::AlterTablespace, W::Other, Effect::Defines)
+            Row::new(C::AlterTablespace, W::Other, Effect::Defines).unpreparable()
         }
-        S::View(view) if view.alter => Row::new(C::AlterView, W::Other, Effect::Defines),
+        S::View(view) if view.alter => {
+            Row::new(C::AlterView, W::Other, Effect::Defines).unpreparable()
+        }
         S::View(_) => Row::new(C::CreateView, W::Other, Effect::Defines),
         _ => return refused_by_words(kind, 2),
     })
@@ -254,12 +263,15 @@ fn schema_row(kind: &StatementKind, statement: &SchemaStatement) -> SqlResult<Ro
 fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
     use RoutineStatement as S;
     match statement {
-        S::Drop { kind, .. } => Ok(match kind {
-            ProgramKind::Procedure => Row::new(C::DropProcedure, W::Other, Effect::Defines),
-            ProgramKind::Function => Row::new(C::DropFunction, W::Other, Effect::Defines),
-            ProgramKind::Trigger => Row::new(C::DropTrigger, W::Other, Effect::Defines),
-            ProgramKind::Event => Row::new(C::DropEvent, W::Other, Effect::Defines).unpreparable(),
-        }),
+        S::Drop { kind, .. } => {
+            let row = |counter| Row::new(counter, W::Other, Effect::Defines);
+            Ok(match kind {
+                ProgramKind::Procedure => row(C::DropProcedure).unpreparable(),
+                ProgramKind::Function => row(C::DropFunction).unpreparable(),
+                ProgramKind::Trigger => row(C::DropTrigger).unpreparable(),
+                ProgramKind::Event => row(C::DropEvent),
+            })
+        }
         S::Create(routine) if routine.returns.is_some() => {
             Ok(Row::new(C::CreateFunction, W::Other, Effect::Defines).unpreparable())
         }
@@ -268,17 +280,17 @@ fn routine_row(statement: &RoutineStatement) -> SqlResult<Row> {
         S::CreateTrigger(_) => {
             Ok(Row::new(C::CreateTrigger, W::Other, Effect::Defines).unpreparable())
         }
-        S::CreateEvent(_) => Ok(Row::new(C::CreateEvent, W::Other, Effect::Defines).unpreparable()),
+        S::CreateEvent(_) => Ok(Row::new(C::CreateEvent, W::Other, Effect::Defines)),
         S::Alter {
             kind: ProgramKind::Procedure,
             ..
-        } => Ok(Row::new(C::AlterProcedure, W::Other, Effect::Defines)),
+        } => Ok(Row::new(C::AlterProcedure, W::Other, Effect::Defines).unpreparable()),
         S::Alter {
             kind: ProgramKind::Function,
             ..
-        } => Ok(Row::new(C::AlterFunction, W::Other, Effect::Defines)),
+        } => Ok(Row::new(C::AlterFunction, W::Other, Effect::Defines).unpreparable()),
         S::Alter { kind, .. } => refused(format_args!("ALTER {kind}")),
-        S::AlterEvent(_) => Ok(Row::new(C::AlterEvent, W::Other, Effect::Defines).unpreparable()),
+        S::AlterEvent(_) => Ok(Row::new(C::AlterEvent, W::Other, Effect::Defines)),
     }
 }
 
@@ -301,12 +313,14 @@ fn compound_row(kind: &StatementKind, statement: &CompoundStatement) -> SqlResul
 fn transaction_row(statement: &TransactionStatement) -> SqlResult<Row> {
     use TransactionStatement as S;
     Ok(match statement {
-        S::Start { .. } | S::Begin => Row::new(C::Begin, W::Begin, Effect::Own),
+        S::Start { .. } | S::Begin => Row::new(C::Begin, W::Begin, Effect::Own).unpreparable(),
         S::Commit(_) => Row::new(C::Commit, W::Commit, Effect::Own),
         S::Rollback(_) => Row::new(C::Rollback, W::Rollback, Effect::Own),
-        S::Savepoint(_) => Row::new(C::Savepoint, W::Other, Effect::Own),
-        S::RollbackTo(_) => Row::new(C::RollbackTo, W::Other, Effect::Own),
-        S::ReleaseSavepoint(_) => Row::new(C::ReleaseSavepoint, W::Other, Effect::Own),
+        S::Savepoint(_) => Row::new(C::Savepoint, W::Other, Effect::Own).unpreparable(),
+        S::RollbackTo(_) => Row::new(C::RollbackTo, W::Other, Effect::Own).unpreparable(),
+        S::ReleaseSavepoint(_) => {
+            Row::new(C::ReleaseSavepoint, W::Other, Effect::Own).unpreparable()
+        }
         S::Set { .. } => Row::new(C::SetOption, W::Set, Effect::Own),
         S::LockTables(_) => Row::new(C::LockTables, W::Other, Effect::Commits).unpreparable(),
         S::UnlockTables => Row::new(C::UnlockTables, W::Other, Effect::Own).unpreparable(),
@@ -363,7 +377,11 @@ fn account_row(statement: &AccountStatement) -> Row {
         } => C::RevokeRoles,
         S::Revoke { .. } => C::Revoke,
     };
-    Row::new(counter, W::Other, Effect::Defines)
+    let row = Row::new(counter, W::Other, Effect::Defines);
+    match statement {
+        S::CreateRole { .. } | S::DropRole { .. } => row.unpreparable(),
+        _ => row,
+    }
 }
 
 fn session_row(statement: &SessionStatement) -> SqlResult<Row> {
@@ -393,11 +411,11 @@ fn admin_row(kind: &StatementKind, statement: &AdminStatement) -> SqlResult<Row>
         S::Flush { .. } => Row::new(C::Flush, W::Other, Effect::Commits),
         S::Kill { .. } => Row::new(C::Kill, W::Other, Effect::Own),
         S::AlterInstance(InstanceAction::ReloadTls { .. }) => {
-            Row::new(C::AlterInstance, W::Other, Effect::Commits).unpreparable()
+            Row::new(C::AlterInstance, W::Other, Effect::Commits)
         }
         S::AlterInstance(_) => return refused("ALTER INSTANCE"),
         S::Backup { .. } => Row::new(C::Backup, W::Other, Effect::Own).unpreparable(),
-        S::ResetPersist { .. } => Row::new(C::Reset, W::Other, Effect::Own).unpreparable(),
+        S::ResetPersist { .. } => Row::new(C::Reset, W::Other, Effect::Own),
         S::Restart => Row::new(C::Restart, W::Other, Effect::Own).unpreparable(),
         S::Shutdown => Row::new(C::Shutdown, W::Other, Effect::Own).unpreparable(),
         _ => return refused_by_words(kind, 1),
@@ -411,8 +429,8 @@ fn show_row(show: &Show) -> Row {
         K::CharacterSet => row(C::ShowCharsets),
         K::Collation => row(C::ShowCollations),
         K::Columns => row(C::ShowFields),
-        K::CountErrors | K::Errors => row(C::ShowErrors).about_diagnostics(),
-        K::CountWarnings | K::Warnings => row(C::ShowWarnings).about_diagnostics(),
+        K::CountErrors | K::Errors => row(C::ShowErrors).about_diagnostics().unpreparable(),
+        K::CountWarnings | K::Warnings => row(C::ShowWarnings).about_diagnostics().unpreparable(),
         K::CreateDatabase => row(C::ShowCreateDb),
         K::CreateEvent => row(C::ShowCreateEvent),
         K::CreateTable => row(C::ShowCreateTable),
