@@ -671,9 +671,6 @@ pub fn no_such_table(database: &str, name: &str) -> SqlError {
 fn equal(a: Expr, b: Expr) -> Expr {
     let collation = string_collation(&a.ty, &b.ty);
     let nullable = a.nullable || b.nullable;
-    Expr {
-        kind: ExprKind::Compare(CompareOp::Eq, Box::new([a, b]), collation),
-        ty: SqlType::boolean(),
-        nullable,
-    }
+    let kind = ExprKind::Compare(CompareOp::Eq, Box::new([a, b]), collation);
+    Expr::new(kind, SqlType::boolean(), nullable)
 }

@@ -3,6 +3,7 @@
 use std::fmt::{Display, Formatter, Result};
 
 use super::{ArithmeticOp, BitOp, Expr, ExprKind, Func};
+use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
 
 fn list(f: &mut Formatter<'_>, items: &[Expr]) -> Result {
@@ -30,11 +31,32 @@ fn joined(f: &mut Formatter<'_>, items: &[Expr], word: &str) -> Result {
 pub(super) fn quoted(e: &Expr) -> String {
     let mut e = e.clone();
     e.walk_mut(&mut |e| {
+        if let Some(of) = e.folded.take() {
+            *e = Expr::clone(&of);
+        }
         if let ExprKind::Column { label, .. } = &mut e.kind {
             *label = format!("`{}`", label.replace('.', "`.`")).into();
         }
     });
     e.to_string()
+}
+
+/// `CAST(e AS type)`. To a string of any length of another character set than the usual it is most often by CONVERT().
+fn cast(f: &mut Formatter<'_>, e: &Expr, ty: &SqlType) -> Result {
+    let charset = ty.collation.charset();
+    let usual = ty.collation.character_set() == Collation::DEFAULT.character_set();
+    match ty.base {
+        BaseType::BigInt if ty.unsigned => write!(f, "cast({e} as unsigned)"),
+        BaseType::BigInt => write!(f, "cast({e} as signed)"),
+        BaseType::Char | BaseType::Binary => {
+            write!(f, "cast({e} as char({}) charset {charset})", ty.length)
+        }
+        BaseType::VarChar if !usual => write!(f, "convert({e} using {charset})"),
+        _ if ty.is_string() && !ty.is_enumerated() => {
+            write!(f, "cast({e} as char charset {charset})")
+        }
+        _ => write!(f, "cast({e} as {})", ty.column_type()),
+    }
 }
 
 impl Display for Expr {
@@ -134,13 +156,7 @@ impl Display for Expr {
                 }
                 f.write_str(" end)")
             }
-            K::Cast(e) => {
-                write!(f, "cast({e} as {}", self.ty.column_type())?;
-                if !self.ty.collation.is_plain() {
-                    write!(f, " character set {}", self.ty.collation.charset())?;
-                }
-                f.write_str(")")
-            }
+            K::Cast(e) => cast(f, e, &self.ty),
             K::Function(Func::TextOf, args) => {
                 let charset = self.ty.collation.charset();
                 write!(f, "convert({} using {charset})", args[0])

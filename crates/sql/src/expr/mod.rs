@@ -90,6 +90,8 @@ pub struct Expr {
     pub ty: SqlType,
     /// Whether it can be NULL.
     pub nullable: bool,
+    /// Of a constant that was computed once: what it was computed of, which messages show.
+    pub(crate) folded: Option<Arc<Expr>>,
 }
 
 /// Forms of expressions.
@@ -297,7 +299,12 @@ impl Expr {
             ExprKind::Literal(_) => ty.chosen,
             _ => false,
         };
-        Expr { kind, ty, nullable }
+        Expr {
+            kind,
+            ty,
+            nullable,
+            folded: None,
+        }
     }
     /// A constant of a type.
     pub fn literal(value: Value<'static>, ty: SqlType) -> Expr {

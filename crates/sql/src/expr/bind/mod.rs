@@ -419,7 +419,13 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
         Ok(Value::Bytes(text)) if e.is_quiet() && !double_of_text(&text).1 => e,
         // As an integer it would be an error, which a constant is not.
         Ok(Value::Double(d)) if d.abs() >= 9e18 && matches!(e.kind, ExprKind::Arithmetic(..)) => e,
-        Ok(v) => Expr::new(ExprKind::Literal(v), e.ty, e.nullable),
+        Ok(v) => {
+            let (ty, nullable) = (e.ty.clone(), e.nullable);
+            Expr {
+                folded: Some(std::sync::Arc::new(e)),
+                ..Expr::new(ExprKind::Literal(v), ty, nullable)
+            }
+        }
         Err(_) => e,
     }
 }
