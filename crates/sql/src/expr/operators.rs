@@ -67,7 +67,7 @@ pub(crate) fn number<'a>(v: Value<'a>, by: &Expr, cx: &EvalContext<'_>) -> SqlRe
     })
 }
 
-/// `a op b` in its type, but with the digits that a quotient has beyond its scale (see [`Expr::shown`]).
+/// `a op b` in its type.
 pub(super) fn arithmetic<'a>(
     e: &'a Expr,
     op: ArithmeticOp,
@@ -199,7 +199,10 @@ fn compute<'a>(
         O::Sub => x.checked_sub(y),
         O::Mul => x.checked_mul(y),
         _ if y.is_zero() => return division_by_zero(cx),
-        O::Div => x.checked_div(y, cx.session.div_increment.get().into()),
+        O::Div => {
+            let quotient = x.checked_div(y, cx.session.div_increment.get().into());
+            quotient.map(|q| e.ty.shown(q))
+        }
         O::Mod => x.checked_rem(y),
         O::IntDiv => {
             let q = x.checked_div_int(y).and_then(Decimal::to_i128);

@@ -12,15 +12,15 @@ use crate::value::Value;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unfit;
 
-/// `MYSQL_TYPE_VAR_STRING`: what bytes are that are no column's.
-const VAR_STRING: u8 = 253;
+/// `MYSQL_TYPE_VARCHAR`: what bytes are that are no column's.
+const VARCHAR: u8 = 15;
 
 /// The number of MySQL's type that bytes of a type have in JSON, `column`: those of a column.
 pub fn opaque_type(ty: &SqlType, column: bool) -> u8 {
     match ty.base {
-        BaseType::VarBinary if column => 15,
-        _ if ty.is_string() => ty.protocol_type(),
-        _ => VAR_STRING,
+        BaseType::VarBinary => VARCHAR,
+        _ if ty.is_string() && (column || ty.is_blob()) => ty.protocol_type(),
+        _ => VARCHAR,
     }
 }
 
@@ -77,7 +77,7 @@ pub fn scalar<'a>(value: &'a Value<'_>) -> Json<'a> {
         Value::Time(t) => View::Time(*t),
         Value::Bytes(b) => match std::str::from_utf8(b) {
             Ok(s) => View::String(s),
-            Err(_) => View::Opaque(VAR_STRING, b),
+            Err(_) => View::Opaque(VARCHAR, b),
         },
     };
     view.to_json()

@@ -74,6 +74,17 @@ fn within<'a>(c: &Call<'_, 'a>) -> Result<Json<'a>, Exit> {
 }
 
 pub(super) fn length<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
+    if c.len() == 2 {
+        let path = c.path(1)?;
+        // Of a path that may select several, how many it does.
+        if path.selects_many() {
+            let doc = c.document(0)?;
+            return match path.select(doc.root()).len() {
+                0 => Err(Exit::Null),
+                n => Ok(Value::Int(n as i64)),
+            };
+        }
+    }
     Ok(Value::Int(match within(c)?.view() {
         View::Array(a) => a.len() as i64,
         View::Object(o) => o.len() as i64,

@@ -2,7 +2,7 @@
 
 use super::super::{Call, Computed, Exit};
 use crate::error::{SqlError, SqlResult};
-use crate::types::SqlType;
+use crate::types::{BaseType, SqlType};
 use crate::value::json::{Ref, View};
 use crate::value::{ConversionEnv, Value, cast};
 
@@ -38,7 +38,15 @@ pub(in crate::expr) fn scalar_as(
             Err(_) => return Ok(None),
         },
     };
-    // What a cast would complain of doesn't fit.
+    fitting(value, ty, session)
+}
+
+/// A value in a type, `None` if it doesn't fit: a cast would complain of it.
+fn fitting(
+    value: Value<'_>,
+    ty: &SqlType,
+    session: &ConversionEnv,
+) -> SqlResult<Option<Value<'static>>> {
     let own = ConversionEnv::default();
     own.zone.set(session.zone.get());
     own.now.set(session.now.get());
@@ -70,15 +78,26 @@ pub(super) fn value<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         let m = "More than one value was found by 'json_value' on the specified path.";
         return otherwise(4, SqlError::new(3967, m));
     };
-    match scalar_as(*only, ty, c.cx.session)? {
+    let read = match only.view() {
+        // Of what is no scalar the text.
+        View::Array(_) | View::Object(_) if ty.is_string() => {
+            let mut out = Vec::new();
+            only.write_unquoted(&mut out);
+            fitting(Value::Bytes(out.into()), ty, c.cx.session)?
+        }
+        _ => scalar_as(*only, ty, c.cx.session)?,
+    };
+    match read {
         Some(v) => Ok(v),
         None => {
-            let to = match ty.is_integer() {
-                true => "INTEGER".to_string(),
-                false => ty.data_type().to_uppercase(),
+            let kind = match ty.base {
+                BaseType::BigInt if ty.unsigned => "UNSIGNED".to_string(),
+                BaseType::BigInt => "SIGNED".to_string(),
+                _ if ty.is_string() => "STRING".to_string(),
+                _ => ty.data_type().to_uppercase(),
             };
-            let m = format!("Invalid JSON value for CAST to {to} from column json_value at row 1");
-            otherwise(4, SqlError::new(3156, m))
+            let m = format!("{kind} value is out of range in 'json_value'");
+            otherwise(4, SqlError::new(1690, m))
         }
     }
 }
