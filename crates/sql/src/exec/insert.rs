@@ -7,6 +7,7 @@ use super::dml::DmlOptions;
 use super::load;
 use super::sort::Sorter;
 use super::state::{Flow, Rows, State};
+use super::update::is_itself;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::RowRef;
 use crate::logical::PlanTable;
@@ -14,7 +15,8 @@ use crate::logical::column_count;
 use crate::plan::dml::{Assignments, Given, Insert, InsertRows};
 use crate::result::ResultSink;
 use crate::types::{DefaultValue, SqlType};
-use crate::value::Value;
+use crate::value::env::Diagnostic;
+use crate::value::{self, Value};
 use crate::write::{
     AutoIncrement, Inserted, NewRow, OnDuplicate, RowWriter, StoredRow, Updated, WritePolicy,
 };
@@ -98,7 +100,8 @@ pub fn run<'s>(
             if *buffered {
                 // In the order they come in: their keys are all the same.
                 let mut found = Sorter::new(st, u64::MAX);
-                block::query(st, query, &[], &mut |_, r| {
+                block::query(st, query, &[], &mut |st, r| {
+                    insertion.hold_to_dates(st, r, types)?;
                     found.add(&[], r)?;
                     Ok(Flow::Continue)
                 })?;
@@ -204,17 +207,52 @@ impl<'s> Insertion<'s> {
 
     /// Gives the columns that the statement does not name their defaults: error 1423 for one without, where a view doesn't show it.
     fn complete(&mut self, st: &mut State<'s>, row: &mut NewRow<'_>) -> SqlResult<()> {
+        const NO_DEFAULT: u16 = 1364;
+        let Some(t) = &self.plan.through else {
+            return self.writer.complete_later(st.env, row, &self.plan.others);
+        };
+        let (database, name) = &t.view;
+        let m = format!(
+            "Field of view '{database}.{name}' underlying table doesn't have a default value"
+        );
+        let said = st.env.diagnostics.borrow().len();
         let done = self.writer.complete(st.env, row, &self.plan.others);
-        match (&self.plan.through, done) {
-            (Some(t), Err(e)) if e.code == 1364 => Err(SqlError::new(
-                1423,
-                format!(
-                    "Field of view '{}.{}' underlying table doesn't have a default value",
-                    t.view.0, t.view.1
-                ),
-            )),
-            (_, done) => done,
+        for d in &mut st.env.diagnostics.borrow_mut()[said..] {
+            if d.code == NO_DEFAULT {
+                *d = Diagnostic::new(d.level, 1423, m.clone());
+            }
         }
+        done.map_err(|e| match e.code {
+            NO_DEFAULT => SqlError::new(1423, m),
+            _ => e,
+        })
+    }
+
+    /// What is read whole before it is inserted is stored once more: dates that sql_mode doesn't have are told there.
+    fn hold_to_dates(&self, st: &State<'s>, row: &[Value<'_>], types: &[SqlType]) -> SqlResult<()> {
+        for ((v, ty), &c) in row.iter().zip(types).zip(&self.plan.columns) {
+            let date = match v {
+                Value::Date(d) => *d,
+                Value::DateTime(d) => d.date,
+                _ => continue,
+            };
+            if value::date_allowed(date, st.env) {
+                continue;
+            }
+            let kind = match v {
+                Value::Date(_) => "date",
+                _ => "datetime",
+            };
+            let mut shown = Vec::new();
+            value::write_text(v, ty, &mut shown);
+            let (shown, name) = (
+                String::from_utf8_lossy(&shown),
+                &self.t.schema.columns[c].name,
+            );
+            let m = format!("Incorrect {kind} value: '{shown}' for column '{name}' at row 1");
+            st.env.complain(1292, m)?;
+        }
+        Ok(())
     }
 
     /// A row of SELECT, whose columns have these types.
@@ -311,6 +349,9 @@ impl<'s> Insertion<'s> {
                 self.writer.assign_default(st.env, &mut row, *c)?;
                 continue;
             };
+            if is_itself(&value.expr, 0, *c) {
+                continue;
+            }
             let v = {
                 let mut rows: Rows<'_> = std::iter::repeat_n(RowRef::Nulls, source + 1).collect();
                 rows[0] = RowRef::Values(row.values());

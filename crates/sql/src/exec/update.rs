@@ -9,7 +9,7 @@ use super::scan;
 use super::sort::Sorter;
 use super::state::{Flow, Rows, State};
 use crate::error::SqlResult;
-use crate::expr::RowRef;
+use crate::expr::{Expr, ExprKind, RowRef};
 use crate::logical::PlanTable;
 use crate::plan::dml::{Assignments, Delete, Given, Update};
 use crate::plan::nodes::{Block, LevelFrom};
@@ -164,6 +164,9 @@ pub fn assigned<'v, 's: 'v>(
             writer.assign_default(st.env, row, *c)?;
             continue;
         };
+        if is_itself(&value.expr, source, *c) {
+            continue;
+        }
         let v = if *reads_new || !value.subqueries.is_empty() {
             let mut now: Rows<'_> = Rows::from_slice(rows);
             now[source] = RowRef::Values(row.values());
@@ -175,6 +178,11 @@ pub fn assigned<'v, 's: 'v>(
         writer.assign_from(st.env, row, *c, (v, &value.expr.ty))?;
     }
     Ok(())
+}
+
+/// Whether a column is given what it has: then nothing is converted, and nothing refused.
+pub(super) fn is_itself(value: &Expr, row: usize, to: usize) -> bool {
+    matches!(value.kind, ExprKind::Column { source, column, .. } if (source, column) == (row, to))
 }
 
 /// Whether what a column is given may be made of the row as it is then.

@@ -17,6 +17,8 @@ pub struct NewRow<'v> {
     pub(super) pending: Vec<usize>,
     /// Columns that the statement says nothing of and that have no default: a BEFORE trigger may still give them a value.
     pub(super) unsaid: Vec<usize>,
+    /// Columns that have none and get none either: told when those that are computed have their values, for which they have their type's zero.
+    pub(super) missing: Vec<usize>,
 }
 
 impl<'v> NewRow<'v> {
@@ -28,6 +30,7 @@ impl<'v> NewRow<'v> {
         self.numbered = false;
         self.pending.clear();
         self.unsaid.clear();
+        self.missing.clear();
     }
     /// Takes the values of an image; `computed`: those that it doesn't hold, too, which are NULL otherwise.
     #[inline]

@@ -152,6 +152,40 @@ impl<'w> RowWriter<'w> {
         Ok(())
     }
 
+    /// [`RowWriter::complete`], where what a row lacks is told by [`RowWriter::insert`], behind what computing its columns tells.
+    pub fn complete_later(
+        &self,
+        env: &SessionEnv,
+        row: &mut NewRow<'_>,
+        columns: &[usize],
+    ) -> SqlResult<()> {
+        if !self.target.schema.generates() || !self.hooks.before.is_empty() {
+            return self.complete(env, row, columns);
+        }
+        let lacks = |c: usize| {
+            let definition = &self.target.schema.columns[c];
+            let numbered = self.auto.as_ref().is_some_and(|a| a.column == c);
+            self.has_none(c) && !numbered && !definition.ty.is_geometry()
+        };
+        for &c in columns.iter().filter(|c| lacks(**c)) {
+            row.put(c, value::implicit_zero(&self.target.schema.columns[c].ty));
+            row.missing.push(c);
+        }
+        let mut others = columns.iter().copied().filter(|c| !lacks(*c));
+        others.try_for_each(|c| self.complete(env, row, &[c]))
+    }
+
+    /// Refuses a row, or warns of it, for the columns that it lacks.
+    #[cold]
+    pub(super) fn refuse_missing(&self, env: &SessionEnv, row: &mut NewRow<'_>) -> SqlResult<()> {
+        let missing = std::mem::take(&mut row.missing);
+        for (n, &column) in missing.iter().enumerate() {
+            self.set_default(env, row, column)
+                .inspect_err(|e| self.tell_missing(env, e, &missing[n + 1..]))?;
+        }
+        Ok(())
+    }
+
     /// As in MySQL all columns that a row lacks are told, not just the first.
     #[cold]
     fn tell_missing(&self, env: &SessionEnv, e: &SqlError, others: &[usize]) {

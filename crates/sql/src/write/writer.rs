@@ -170,6 +170,9 @@ impl<'w> RowWriter<'w> {
             self.fill_unsaid(cx.env, row)?;
         }
         self.compute(cx, None, row)?;
+        if !row.missing.is_empty() {
+            self.refuse_missing(cx.env, row)?;
+        }
         if !self.check(cx, None, row)? {
             if let Some(auto) = &mut self.auto {
                 auto.passed_over(&row.values()[auto.column]);

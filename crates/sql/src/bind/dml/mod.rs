@@ -152,6 +152,10 @@ impl<'p> Binder<'p, '_> {
     pub(super) fn check_given(&self, g: &Given, column: &Column, row: TableId) -> SqlResult<()> {
         match g {
             Given::Value { .. } if column.generated.is_some() => {
+                // What the value was told of is told all the same.
+                for (code, message) in &self.notes.told {
+                    self.cx.env.warn(*code, *message);
+                }
                 Err(self.generated_given(column, row))
             }
             _ => Ok(()),
