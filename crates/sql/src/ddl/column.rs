@@ -454,15 +454,22 @@ pub(super) fn read_default(
         strict,
         row: 1,
     };
+    let strict = env.sql_mode.get().strict;
+    let told = env.diagnostics.borrow().len();
     let stored = value::store(value.borrowed(), column, &cx(true)).map_err(|refused| {
         // What refuses it is told first.
-        match env.sql_mode.get().strict {
+        match strict {
             _ if column.ty.is_enumerated() => {}
             true => env.say(Diagnostic::of(&refused)),
             false => drop(value::store(value.borrowed(), column, &cx(false))),
         }
         invalid_default(&column.name)
     })?;
+    // What it loses is told in the words of the mode.
+    if !strict && env.diagnostics.borrow().len() > told {
+        env.conversion.diagnostics.borrow_mut().truncate(told);
+        value::store(value.borrowed(), column, &cx(false))?;
+    }
     match value::default_text(&stored, &column.ty) {
         Some(text) => Ok(DefaultValue::Literal(text)),
         None => unsupported("a default that is not text"),

@@ -11,6 +11,7 @@ use crate::error::{SqlError, SqlResult};
 use crate::expr::RowRef;
 use crate::types::{BaseType, Column, DefaultValue, Family, Schema, SqlType};
 use crate::value::convert::exact_integer;
+use crate::value::env::Diagnostic;
 use crate::value::{self, StoreContext, Value};
 use crate::write::{NewRow, RowWriter};
 
@@ -75,6 +76,7 @@ impl<'c> Conversion<'c> {
     ) -> SqlResult<()> {
         let added = self.added(writer)?;
         let cx = writer.conversion(self.env);
+        let mut refused = None;
         for (i, column) in self.changed.schema.columns.iter().enumerate() {
             match self.changed.from[i] {
                 // Computed when the others are there.
@@ -97,22 +99,34 @@ impl<'c> Conversion<'c> {
                         let value = value::recoded(value, &was.ty, column.target(), &cx);
                         let set =
                             value.and_then(|v| writer.set_from(self.env, new, i, (v, &was.ty)));
-                        set.map_err(|e| match e.code {
+                        let set = set.map_err(|e| match e.code {
                             1048 => SqlError::new(1138, "Invalid use of NULL value"),
+                            1292 => with_digits(e, &before[f], &column.ty),
                             _ => e,
-                        })?;
+                        });
+                        // The other columns' values are looked at all the same.
+                        match (set, &refused) {
+                            (Err(e), None) => refused = Some(e),
+                            (Err(e), Some(_)) => {
+                                self.env.behind.borrow_mut().push(Diagnostic::of(&e));
+                            }
+                            (Ok(()), _) => {}
+                        }
                     }
                 }
             }
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 
     /// Whether a column's dates are held to sql_mode though its type stays: where MySQL copies, it does not take them for valid.
     fn holds_to_dates(&self, column: &Column) -> bool {
         let mode = self.env.sql_mode.get();
         self.copies
-            && matches!(column.ty.base, BaseType::Date | BaseType::DateTime)
+            && matches!(
+                column.ty.base,
+                BaseType::Date | BaseType::DateTime | BaseType::Timestamp
+            )
             && (mode.no_zero_date || mode.no_zero_in_date)
     }
 
@@ -162,6 +176,20 @@ impl<'c> Conversion<'c> {
         let values = values?;
         Ok(self.added.get_or_init(|| values))
     }
+}
+
+/// An error about a moment, which it shows with the digits of the column's type.
+#[cold]
+fn with_digits(e: SqlError, value: &Value<'_>, ty: &SqlType) -> SqlError {
+    if !matches!(value, Value::DateTime(_)) || ty.decimals == 0 {
+        return e;
+    }
+    let mut digits = Vec::new();
+    value::write_text(value, ty, &mut digits);
+    let (plain, digits) = (value.to_text(), String::from_utf8_lossy(&digits));
+    let plain = String::from_utf8_lossy(&plain);
+    let m = e.message.replacen(&*plain, &digits, 1);
+    SqlError::new(e.code, m)
 }
 
 /// Whether NULL makes nothing else of a column: no number, no time.

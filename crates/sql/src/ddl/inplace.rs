@@ -135,7 +135,16 @@ impl Changed {
             let new = self.schema.columns.iter().zip(&self.from);
             new.filter_map(|(c, from)| from.map(|f| (c, &old.columns[f])))
         };
-        if kept().any(|(c, was)| !grows_to(&was.ty, &c.ty)) {
+        let parts = |s: &Schema, column: usize| {
+            let mut parts = s.indexes.iter().flat_map(|i| &i.parts);
+            parts.any(|p| p.column == column)
+        };
+        let mut types = self.from.iter().enumerate().filter_map(|(n, f)| {
+            let f = (*f)?;
+            let in_key = parts(&self.schema, n) || parts(old, f);
+            Some((&old.columns[f].ty, &self.schema.columns[n].ty, in_key))
+        });
+        if types.any(|(was, is, in_key)| !grows_to(was, is, in_key)) {
             return Some(Some("Cannot change column type INPLACE"));
         }
         if !strict && kept().any(|(c, was)| was.nullable && !c.nullable) {
@@ -171,11 +180,21 @@ impl Changed {
     }
 }
 
-/// Whether values of one type are those of another in MySQL's rows, so that it need not copy them.
-fn grows_to(was: &SqlType, is: &SqlType) -> bool {
+/// Whether values of one type are those of another in MySQL's rows, so that it need not copy them. Another collation of the same character
+/// set sorts nothing but keys anew.
+fn grows_to(was: &SqlType, is: &SqlType, in_key: bool) -> bool {
     use BaseType as B;
     if was == is {
         return true;
+    }
+    let charsets = [was, is].map(|ty| ty.collation.character_set());
+    if !in_key && was.collation != is.collation && charsets[0] == charsets[1] {
+        let collation = was.collation;
+        let is = SqlType {
+            collation,
+            ..is.clone()
+        };
+        return grows_to(was, &is, in_key);
     }
     if (was.base, was.collation, was.unsigned) != (is.base, is.collation, is.unsigned) {
         return false;

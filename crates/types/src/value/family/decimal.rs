@@ -42,7 +42,8 @@ pub(super) fn assign<'a>(
     if d.scale() != ty.decimals {
         d = d.round(ty.decimals);
     }
-    if ty.unsigned && d.is_negative() {
+    // Though nothing may be left of it.
+    if ty.unsigned && exact.is_negative() {
         cx.out_of_range(column)?;
         return Ok(Value::Decimal(Decimal::ZERO.round(ty.decimals)));
     }
