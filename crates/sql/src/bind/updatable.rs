@@ -575,8 +575,8 @@ impl Binder<'_, '_> {
             SqlError::new(
                 1471,
                 format!(
-                    "The target table {} of the {} is not insertable-into",
-                    view.name, self.operation
+                    "The target table {} of the INSERT is not insertable-into",
+                    view.name
                 ),
             )
         };

@@ -216,6 +216,13 @@ impl Binder<'_, '_> {
             }
         });
         args?;
+        // A year is an integer there.
+        if function.ty.base == BaseType::Year {
+            function.ty = SqlType {
+                unsigned: true,
+                ..SqlType::new(BaseType::Int)
+            };
+        }
         let (ty, nullable) = (function.ty.clone(), function.nullable);
         let windows = &mut self.frame().windows;
         windows.uses.push(Use {

@@ -93,7 +93,8 @@ impl Role<'_> {
     /// For a variable.
     pub(super) fn variable(self) -> SqlError {
         match self {
-            Role::Default(c) => SqlError::new(
+            // MySQL has the one for both.
+            Role::Default(c) | Role::Generated(c) => SqlError::new(
                 3772,
                 format!(
                     "Default value expression of column '{c}' cannot refer user or system variables."
@@ -103,12 +104,6 @@ impl Role<'_> {
                 3816,
                 format!(
                     "An expression of a check constraint '{name}' cannot refer to a user or system variable."
-                ),
-            ),
-            Role::Generated(c) => SqlError::new(
-                3765,
-                format!(
-                    "Expression of generated column '{c}' cannot refer user or system variables."
                 ),
             ),
             Role::Index(_) => self.disallowed(),

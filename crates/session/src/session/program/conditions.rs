@@ -240,7 +240,7 @@ impl<'p> Invocation<'p, '_> {
             (true, Some(handled)) => handled,
             (true, None) => {
                 return Err(SqlError::new(
-                    1887,
+                    3004,
                     "GET STACKED DIAGNOSTICS when handler not active",
                 ));
             }

@@ -393,11 +393,12 @@ pub(super) fn regexp(value: Expr, pattern: Expr, negated: bool) -> SqlResult<Exp
 }
 
 /// Error 3995 where a regular expression or what it is looked for in is a binary string and the other is none. What is no string
-/// goes with either, nor do the bytes of a BINARY or BLOB column part from anything.
+/// goes with either, nor do the bytes of a BINARY or BLOB column, or those that were compressed, part from anything.
 pub(super) fn characters(texts: &[&Expr], operation: &str) -> SqlResult<()> {
-    let plain = |e: &Expr| {
-        let column = matches!(e.kind, ExprKind::Column { .. });
-        column && e.ty.has_bytes() && e.ty.base != BaseType::VarBinary
+    let plain = |e: &Expr| match &e.kind {
+        ExprKind::Column { .. } => e.ty.has_bytes() && e.ty.base != BaseType::VarBinary,
+        ExprKind::Function(f, _) => f.name() == "UNCOMPRESS",
+        _ => false,
     };
     let mut strings = texts
         .iter()
