@@ -194,12 +194,13 @@ pub(super) fn split_between(page: &[u8], all: &Items<'_>, order: Order) -> Optio
     let first = first.unwrap_or(all.pos);
     let (total, behind) = (sum(0, all.count), sum(all.pos + 1, all.count));
     let is_last = slotted::right(page) == 0;
+    let ascends = matches!(order, Order::Ascending(_));
     // Bytes that are to stay on the left: half of them, or as many as fit where keys ascend.
     let aim = match order {
         Order::Late if is_last && behind <= NEAR_END => total / 8 * 7,
-        _ if !all.is_new || behind > NEAR_END && order != Order::Ascending => total / 2,
+        _ if !all.is_new || behind > NEAR_END && !ascends => total / 2,
         _ if behind > NEAR_END => total - behind,
-        Order::Ascending => sum(0, first),
+        Order::Ascending(_) => sum(0, first),
         _ if is_last || all.pos + 1 == all.count => sum(0, first),
         _ => total / 2,
     };

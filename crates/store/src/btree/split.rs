@@ -6,6 +6,7 @@
 
 use super::descend::{Miss, Resident};
 use super::edit::{Found, has_room};
+use super::runs::Run;
 use super::shared::split_between;
 use super::{CHILD, MAX_KEY, Tree, kind_of, separator};
 use crate::error::{Error, Result};
@@ -43,7 +44,7 @@ pub(super) enum Order {
     /// They ascend at the tree's end, but some come late.
     Late,
     /// They ascend to the key.
-    Ascending,
+    Ascending(Run),
 }
 
 enum Try {
@@ -139,12 +140,24 @@ impl Tree {
         {
             self.late.store(LATE_SPLITS, Ordering::Relaxed);
         }
+        // A root that is a leaf has none.
+        let siblings = match path.len() {
+            1 => 0,
+            len => slotted::count(mtr.page(path[len - 2].page)),
+        };
+        if let (Some(right), false) = (right, self.parted)
+            && self.go_on_in_next(mtr, &path, right, &Coming { key, need, found })
+        {
+            let (no, records) = (mtr.page_no(right), slotted::count(mtr.page(right)));
+            self.note_run(siblings, no, records, 0);
+            return Ok(Try::Done);
+        }
         let late = self.late.load(Ordering::Relaxed);
         let leaf_no = mtr.page_no(leaf);
-        let order = if late > 0 {
+        let order = if late > 0 && right.is_none() {
             Order::Late
-        } else if self.ascends(leaf_no, n, found) {
-            Order::Ascending
+        } else if let Some(run) = self.ascends(siblings, leaf_no, n, found) {
+            Order::Ascending(run)
         } else {
             Order::Any
         };
@@ -180,10 +193,15 @@ impl Tree {
         if let Err(pos) = found
             && !splits_root
         {
-            let at = plans[0].at;
-            match key >= &plans[0].separator[..] {
-                true => self.note_run(mtr.page_no(fresh[0]), n - at, pos - at),
-                false => self.note_run(leaf_no, at, pos),
+            let (at, new_no) = (plans[0].at, mtr.page_no(fresh[0]));
+            if key >= &plans[0].separator[..] {
+                self.note_run(siblings, new_no, n - at, pos - at);
+            } else {
+                self.note_run(siblings, leaf_no, at, pos);
+                if let Order::Ascending(_) = order {
+                    // They will come to it.
+                    self.note_run(siblings, new_no, n - at, 0);
+                }
             }
         }
         if late > 0 {
@@ -193,6 +211,47 @@ impl Tree {
             self.saw_height(plans.len() as u8 + 1);
         }
         Ok(Try::Done)
+    }
+}
+
+impl Tree {
+    /// Has a key that belongs behind all of a full leaf go into the next one, under the same parent, if that has room; no record moves, only
+    /// what parts the two. Whether it does.
+    fn go_on_in_next(
+        &self,
+        mtr: &mut Mtr<'_>,
+        path: &[Step],
+        right: PageH,
+        coming: &Coming<'_>,
+    ) -> bool {
+        let [.., parent, leaf] = path else {
+            return false;
+        };
+        let (page, next) = (mtr.page(leaf.page), mtr.page(right));
+        let n = slotted::count(page);
+        let size = coming.key.len() + coming.need + slotted::RECORD_OVERHEAD;
+        if coming.found != Err(n) || slotted::free(next) < size + slotted::CAPACITY / 8 {
+            return false;
+        }
+        let above = mtr.page(parent.page);
+        let slot = parent.slot + 1;
+        let separator = separator(slotted::key(page, n - 1), coming.key);
+        let record = separator.len() + CHILD + slotted::RECORD_OVERHEAD;
+        if slot >= slotted::count(above) || slotted::free(above) < record {
+            return false;
+        }
+        let value = mtr.page_no(right).to_le_bytes();
+        debug_assert_eq!(slotted::child(above, slot), mtr.page_no(right));
+        mtr.apply(parent.page, Op::Remove { slot });
+        mtr.apply(
+            parent.page,
+            Op::Insert {
+                slot,
+                key: separator,
+                value: &value,
+            },
+        );
+        true
     }
 }
 
@@ -335,7 +394,7 @@ fn split_leaf(page: &[u8], all: &Items<'_>, order: Order) -> Plan {
             return before(cut);
         }
     }
-    if is_new && order == Order::Ascending {
+    if is_new && let Order::Ascending(run) = order {
         // What lies behind the keys that come goes away, once, and they go on to the page's end; with little behind them they go on in the
         // next page, before it.
         let behind: usize = (pos + 1..items).map(size_of).sum();
@@ -343,7 +402,14 @@ fn split_leaf(page: &[u8], all: &Items<'_>, order: Order) -> Plan {
             return before(pos);
         }
         if total - behind <= slotted::CAPACITY {
-            return before(pos + 1);
+            let mut passed_by = (slotted::CAPACITY - (total - behind)) * usize::from(run.passed)
+                / usize::from(run.come + run.passed).max(1);
+            let mut at = pos + 1;
+            while at + 1 < items && size_of(at) <= passed_by {
+                passed_by -= size_of(at);
+                at += 1;
+            }
+            return before(at);
         }
     }
     let mut left = 0;

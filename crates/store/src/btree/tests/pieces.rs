@@ -54,6 +54,19 @@ fn groups_that_ascend_by_turns_fill_pages() {
     assert!(fill(&checked(&mixed)) > 55, "{:?}", checked(&mixed));
 }
 
+/// As `t1, t10, t100, t2` are made in the order of their numbers: in the middle of what is there, and past some of it.
+#[test]
+fn numbered_names_by_turns_fill_pages() {
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    for n in 0..1000 {
+        for group in 0..20 {
+            put(&tree, format!("s{group}.t{n}\0").as_bytes(), &[7; 100]);
+        }
+    }
+    assert!(fill(&checked(&tree)) > 70, "{:?}", checked(&tree));
+}
+
 #[test]
 fn nearly_ascending_inserts_fill_pages() {
     // As of several sessions that take numbers in order and insert them a little out of order.
