@@ -9,42 +9,90 @@ use super::{
 };
 use super::{partition_body, sections};
 use crate::error::SqlResult;
-use crate::types::{BaseType, SqlType};
+use crate::types::{BaseType, Collation, SqlType};
 use millpond_store::TableDef;
 use std::sync::Arc;
 
-const F_NULLABLE: u64 = 1;
-const F_AUTO_INCREMENT: u64 = 2;
-const F_ON_UPDATE_NOW: u64 = 4;
-const F_UNSIGNED: u64 = 8;
-const F_COLLATION: u64 = 16;
-const F_UNIQUE: u64 = 16;
-const F_DESC: u64 = 32;
-const F_PREFIX: u64 = 64;
-const F_BTREE: u64 = 128;
-const F_IMPLIED: u64 = 256;
+// Of a column. What a flag says is said is written behind them only then: most columns have their type's own length, the table's
+// collation and no comment, and there may be a million tables.
+const NULLABLE: u64 = 1;
+const UNSIGNED: u64 = 2;
+const LENGTH_SAID: u64 = 4;
+const DECIMALS_SAID: u64 = 8;
+const COLLATION_SAID: u64 = 16;
+const DEFAULT_SAID: u64 = 32;
+const AUTO_INCREMENT: u64 = 64;
+const ON_UPDATE_NOW: u64 = 128;
+const EXPLICIT_COLLATION: u64 = 256;
+const MEMBERS_SAID: u64 = 512;
+const COMMENT_SAID: u64 = 1024;
 
-fn write_column(w: &mut Writer, c: &Column) {
+// Of an index, below the number of its parts.
+const INDEX_BTREE: u64 = 1;
+const INDEX_IMPLIED: u64 = 2;
+const INDEX_COMMENTED: u64 = 4;
+const INDEX_BITS: u32 = 3;
+// Of a part, below the column's position.
+const PART_DESC: u64 = 1;
+const PART_PREFIX: u64 = 2;
+const PART_BITS: u32 = 2;
+
+fn flag(on: bool, flag: u64) -> u64 {
+    if on { flag } else { 0 }
+}
+
+/// What a column has of which nothing is said: the type as it is by itself, a text's collation that of the table.
+fn unsaid(base: BaseType, table: Collation) -> SqlType {
+    let mut ty = SqlType::new(base);
+    if ty.collation != Collation::Binary {
+        ty.collation = table;
+    }
+    ty
+}
+
+fn write_column(w: &mut Writer, c: &Column, table: Collation) {
     w.text(&c.name);
     w.number(c.ty.base.number().into());
-    let flag = |on: bool, f: u64| if on { f } else { 0 };
-    w.number(
-        flag(c.nullable, F_NULLABLE)
-            | flag(c.auto_increment, F_AUTO_INCREMENT)
-            | flag(c.on_update_now, F_ON_UPDATE_NOW)
-            | flag(c.ty.unsigned, F_UNSIGNED)
-            | flag(c.explicit_collation, F_COLLATION),
-    );
-    w.number(c.ty.length as u64);
-    w.number(c.ty.decimals as u64);
-    w.number(c.ty.collation.id() as u64);
+    let unsaid = unsaid(c.ty.base, table);
     let members = c.ty.members.as_deref().unwrap_or(&[]);
-    w.number(members.len() as u64);
-    for m in members {
-        w.text(m);
+    let flags = flag(c.nullable, NULLABLE)
+        | flag(c.ty.unsigned, UNSIGNED)
+        | flag(c.ty.length != unsaid.length, LENGTH_SAID)
+        | flag(c.ty.decimals != unsaid.decimals, DECIMALS_SAID)
+        | flag(c.ty.collation != unsaid.collation, COLLATION_SAID)
+        | flag(c.default != DefaultValue::None, DEFAULT_SAID)
+        | flag(c.auto_increment, AUTO_INCREMENT)
+        | flag(c.on_update_now, ON_UPDATE_NOW)
+        | flag(c.explicit_collation, EXPLICIT_COLLATION)
+        | flag(!members.is_empty(), MEMBERS_SAID)
+        | flag(!c.comment.is_empty(), COMMENT_SAID);
+    w.number(flags);
+    let said = |flag: u64| flags & flag != 0;
+    if said(LENGTH_SAID) {
+        w.number(c.ty.length as u64);
     }
-    match &c.default {
-        DefaultValue::None => w.number(0),
+    if said(DECIMALS_SAID) {
+        w.number(c.ty.decimals as u64);
+    }
+    if said(COLLATION_SAID) {
+        w.number(c.ty.collation.id() as u64);
+    }
+    if said(MEMBERS_SAID) {
+        w.number(members.len() as u64);
+        members.iter().for_each(|m| w.text(m));
+    }
+    if said(DEFAULT_SAID) {
+        write_default(w, &c.default);
+    }
+    if said(COMMENT_SAID) {
+        w.text(&c.comment);
+    }
+}
+
+fn write_default(w: &mut Writer, default: &DefaultValue) {
+    match default {
+        // Not said.
+        DefaultValue::None => {}
         DefaultValue::Null => w.number(1),
         DefaultValue::Now => w.number(2),
         DefaultValue::Literal(s) => {
@@ -56,49 +104,66 @@ fn write_column(w: &mut Writer, c: &Column) {
             w.text(s);
         }
     }
-    w.text(&c.comment);
 }
 
-fn read_column(r: &mut Reader<'_>) -> SqlResult<Column> {
-    let name = r.text()?.to_string();
-    let base = BaseType::of_number(r.small()?).ok_or_else(corrupt)?;
-    let flags = r.number()?;
-    let length = r.small()?;
-    let decimals = r.small()?;
-    let collation = r.collation()?;
-    let count = r.count()?;
-    let mut members = Vec::with_capacity(count);
-    for _ in 0..count {
-        members.push(r.text()?.to_string());
-    }
-    let default = match r.number()? {
-        0 => DefaultValue::None,
+fn read_default(r: &mut Reader<'_>) -> SqlResult<DefaultValue> {
+    Ok(match r.number()? {
         1 => DefaultValue::Null,
         2 => DefaultValue::Now,
         3 => DefaultValue::Literal(r.text()?.to_string()),
         4 => DefaultValue::Expr(r.text()?.to_string()),
         _ => return Err(corrupt()),
+    })
+}
+
+fn read_column(r: &mut Reader<'_>, table: Collation) -> SqlResult<Column> {
+    let name = r.text()?.to_string();
+    let base = BaseType::of_number(r.small()?).ok_or_else(corrupt)?;
+    let flags = r.number()?;
+    let said = |flag: u64| flags & flag != 0;
+    let mut ty = unsaid(base, table);
+    if said(LENGTH_SAID) {
+        ty.length = r.small()?;
+    }
+    if said(DECIMALS_SAID) {
+        ty.decimals = r.small()?;
+    }
+    if said(COLLATION_SAID) {
+        ty.collation = r.collation()?;
+    }
+    let mut members = Vec::new();
+    if said(MEMBERS_SAID) {
+        let count = r.count()?;
+        members.reserve(count);
+        for _ in 0..count {
+            members.push(r.text()?.to_string());
+        }
+    }
+    let default = match said(DEFAULT_SAID) {
+        true => read_default(r)?,
+        false => DefaultValue::None,
+    };
+    let comment = match said(COMMENT_SAID) {
+        true => r.text()?.to_string(),
+        false => String::new(),
     };
     Ok(Column {
         name,
         ty: SqlType {
-            base,
-            unsigned: flags & F_UNSIGNED != 0,
+            unsigned: said(UNSIGNED),
             // In sections of their own.
             zerofill: 0,
             srid: None,
             chosen: false,
-            length,
-            decimals,
-            collation,
             members: base.has_members().then(|| Arc::from(members)),
+            ..ty
         },
-        nullable: flags & F_NULLABLE != 0,
+        nullable: said(NULLABLE),
         default,
-        auto_increment: flags & F_AUTO_INCREMENT != 0,
-        on_update_now: flags & F_ON_UPDATE_NOW != 0,
-        explicit_collation: flags & F_COLLATION != 0,
-        comment: r.text()?.to_string(),
+        auto_increment: said(AUTO_INCREMENT),
+        on_update_now: said(ON_UPDATE_NOW),
+        explicit_collation: said(EXPLICIT_COLLATION),
+        comment,
         generated: None,
         visibility: Visibility::Visible,
     })
@@ -115,7 +180,7 @@ impl Schema {
         let count = r.count()?;
         let mut columns = Vec::with_capacity(count);
         for _ in 0..count {
-            columns.push(read_column(&mut r)?);
+            columns.push(read_column(&mut r, collation)?);
         }
         let partitioning = match partitioned {
             true => Some(Arc::new(partition_body::read(&mut r)?)),
@@ -174,7 +239,7 @@ impl Schema {
         w.number(self.created);
         w.number(self.columns.len() as u64);
         for c in &self.columns {
-            write_column(&mut w, c);
+            write_column(&mut w, c, self.collation);
         }
         w
     }
@@ -202,19 +267,22 @@ impl Index {
             return w.0;
         }
         let mut w = Writer(vec![VERSION]);
-        let flag = |on: bool, f: u64| if on { f } else { 0 };
-        let (btree, implied) = (flag(self.btree, F_BTREE), flag(self.implied, F_IMPLIED));
-        w.number(btree | implied | flag(self.unique, F_UNIQUE));
-        w.number(self.parts.len() as u64);
+        w.number(
+            (self.parts.len() as u64) << INDEX_BITS
+                | flag(self.btree, INDEX_BTREE)
+                | flag(self.implied, INDEX_IMPLIED)
+                | flag(!self.comment.is_empty(), INDEX_COMMENTED),
+        );
         for p in &self.parts {
-            w.number(p.column as u64);
-            let prefix = if p.prefix.is_some() { F_PREFIX } else { 0 };
-            w.number(prefix | if p.desc { F_DESC } else { 0 });
+            let flags = flag(p.desc, PART_DESC) | flag(p.prefix.is_some(), PART_PREFIX);
+            w.number((p.column as u64) << PART_BITS | flags);
             if let Some(n) = p.prefix {
                 w.number(n as u64);
             }
         }
-        w.text(&self.comment);
+        if !self.comment.is_empty() {
+            w.text(&self.comment);
+        }
         w.0
     }
 }
@@ -261,27 +329,32 @@ fn read_index(body: &[u8], columns: usize) -> SqlResult<Index> {
     }
     r.version()?;
     let of_index = r.number()?;
-    let count = r.count()?;
-    index.parts.reserve(count);
+    let count = of_index >> INDEX_BITS;
+    if count > r.0.len() as u64 {
+        return Err(corrupt());
+    }
+    index.parts.reserve(count as usize);
     for _ in 0..count {
-        let column: usize = r.small()?;
+        let of_part = r.number()?;
+        let column = (of_part >> PART_BITS) as usize;
         if column >= columns {
             return Err(corrupt());
         }
-        let flags = r.number()?;
-        let prefix = match flags & F_PREFIX {
+        let prefix = match of_part & PART_PREFIX {
             0 => None,
             _ => Some(r.small()?),
         };
         index.parts.push(KeyPart {
             column,
             prefix,
-            desc: flags & F_DESC != 0,
+            desc: of_part & PART_DESC != 0,
         });
     }
-    index.comment = r.text()?.to_string();
-    index.btree = of_index & F_BTREE != 0;
-    index.implied = of_index & F_IMPLIED != 0;
+    if of_index & INDEX_COMMENTED != 0 {
+        index.comment = r.text()?.to_string();
+    }
+    index.btree = of_index & INDEX_BTREE != 0;
+    index.implied = of_index & INDEX_IMPLIED != 0;
     Ok(index)
 }
 
@@ -407,6 +480,36 @@ mod tests {
             ..SqlType::new(BaseType::Point)
         };
         assert_eq!(Schema::of(&def_of(&s)).unwrap().columns, s.columns);
+    }
+
+    /// What is usual takes no bytes: `id INT NOT NULL` its name and its length, the type and the flags.
+    #[test]
+    fn what_is_usual_is_not_said() {
+        let mut s = sample();
+        s.columns.truncate(4);
+        let named = |s: &Schema| s.columns.iter().map(|c| c.name.len() + 1).sum::<usize>();
+        let plain = |s: &mut Schema, base| {
+            for c in &mut s.columns {
+                c.ty = SqlType::new(base);
+                (c.default, c.comment) = (DefaultValue::None, String::new());
+            }
+        };
+        let head = Schema {
+            columns: Vec::new(),
+            ..s.clone()
+        };
+        let head = head.plain_body(VERSION).0.len();
+        plain(&mut s, BaseType::Int);
+        assert_eq!(s.plain_body(VERSION).0.len(), head + named(&s) + 4 * 2);
+        // Texts are under the table's collation.
+        plain(&mut s, BaseType::Text);
+        s.columns
+            .iter_mut()
+            .for_each(|c| c.ty.collation = s.collation);
+        assert_eq!(s.plain_body(VERSION).0.len(), head + named(&s) + 4 * 2);
+        s.columns[0].ty.collation = Collation::Utf8mb4Bin;
+        assert_eq!(s.plain_body(VERSION).0.len(), head + named(&s) + 4 * 2 + 1);
+        assert_eq!(Index::body(&s.indexes[0]).len(), 3);
     }
 
     #[test]

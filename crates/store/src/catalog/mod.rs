@@ -254,7 +254,7 @@ impl Catalog {
 
     /// Row of a table by its id, be it one that was dropped with its database: there may be undo of it.
     fn table_by_id(&self, txn: &mut Txn, id: u64) -> Result<Option<TableRow>> {
-        let found = lookup(&self.tables, txn, 1, &id.to_be_bytes())?;
+        let found = lookup(&self.tables, txn, 1, &row::id_key(id))?;
         found.map(|(_, row)| row::decode_table(&row)).transpose()
     }
 

@@ -79,7 +79,7 @@ impl KeyCodec for OwnTable {
                 out.push(0);
             }
             (OwnTable::Tables, 0) => row::put_table_key(row, out)?,
-            (OwnTable::Tables, _) => out.extend_from_slice(&row::table_id(row)?.to_be_bytes()),
+            (OwnTable::Tables, _) => row::put_id_key(row::table_id(row)?, out),
             (OwnTable::Graveyard, _) => {
                 let grave = row::decode_grave(row)?;
                 out.extend_from_slice(&grave.space.0.to_be_bytes());

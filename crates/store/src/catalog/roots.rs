@@ -1,6 +1,6 @@
 //! Where it is recorded which root an index has: in its table's row, or in its grave while it is being built.
 
-use super::row::{Fixed, grave_root_at};
+use super::row::{Fixed, grave_root_at, id_key};
 use crate::btree::{MakeRoot, Missing, Roots};
 use crate::error::{Error, Result};
 use crate::page::{PageNo, get_u32};
@@ -45,7 +45,7 @@ impl Recorded {
     fn keys(&self, table: u64) -> Result<Vec<Vec<u8>>> {
         let mut keys = Vec::new();
         let (mut resume, mut next) = (Vec::new(), Vec::new());
-        let id = table.to_be_bytes();
+        let id = id_key(table);
         visit_key(&self.ids.tree, &id, &mut resume, &mut next, |key, value| {
             if !value.marked() {
                 keys.push(key.to_vec());

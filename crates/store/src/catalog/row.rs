@@ -1,33 +1,37 @@
 //! Bytes of catalog rows and keys. The layout is described in `docs/file-format.md`.
 //!
-//! A table's row opens with a part of fixed size, so that a root page or the AUTO_INCREMENT counter is written
-//! into it in place, by a mini-transaction of the row change that needs it.
+//! Roots and the AUTO_INCREMENT counter have a fixed width in a table's row, so that they are written into it in place, by a
+//! mini-transaction of the row change that needs it. All else is as short as it can be: there may be a million such rows.
 
 use super::{IndexDef, TableDef};
 use crate::error::{Error, Result};
-use crate::page::{PageNo, get_u16, get_u32, get_u64};
+use crate::page::{PageNo, get_u32, get_u64};
 use crate::space::{FileId, SpaceId};
 use crate::table::format::{
     CHAIN_REF, INLINE_PREFIX, ROW_HEADER, Reader, RowHeader, cut_short, put_bytes, put_varint,
 };
 use crate::txn::TrxId;
+use smallvec::SmallVec;
 
 /// Indexes a table may have: so many fit the part of the row that is never spilled.
 pub const MAX_INDEXES: usize = 65;
 
-// id u64, file u64, version u32, flags u8, auto increment u64, indexes u16.
-const FILE: usize = 8;
-const VERSION: usize = 16;
-const FLAGS: usize = 20;
-const AUTO: usize = 21;
-const COUNT: usize = 29;
-const INDEXES: usize = 31;
 const HIDDEN_ROW_ID: u8 = 1;
 const PARTITIONED: u8 = 2;
-/// Per index: space u64, root u32.
-const PER_INDEX: usize = 12;
+/// It is not in the shared file: the file's id is said.
+const ELSEWHERE: u8 = 4;
+/// Of an index.
+const UNIQUE: u8 = 1;
+/// It was built from existing rows, or its table emptied or rebuilt: the transaction is said.
+const CREATED: u8 = 2;
+/// Its name is one of [`CLUSTERED_NAMES`], which isn't said: that bit shifted by its place there.
+const NAMED: u8 = 4;
+/// Names that an index of almost every table has.
+const CLUSTERED_NAMES: [&str; 2] = ["PRIMARY", "GEN_CLUST_INDEX"];
+/// Bytes that all before the names takes at most: flags, id, file, version, counter, indexes, and per index space and root.
+const LONGEST_FIXED: usize = 1 + 10 + 10 + 5 + 8 + 1 + MAX_INDEXES * (10 + 4);
 
-const _: () = assert!(INDEXES + MAX_INDEXES * PER_INDEX <= INLINE_PREFIX);
+const _: () = assert!(LONGEST_FIXED <= INLINE_PREFIX);
 
 /// What a table's row holds beside its definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,79 +107,152 @@ fn text(b: &[u8]) -> Result<String> {
     String::from_utf8(b.to_vec()).map_err(|_| Error::Corrupt("a name is not UTF-8".into()))
 }
 
-/// Where the fixed part of a table's row lies in its clustered value.
+/// Key of a table's entry in the index on ids: the id's bytes, big-endian without leading zeros, behind their number. So it is short, and
+/// ids sort as they are.
+pub(crate) fn put_id_key(id: u64, out: &mut Vec<u8>) {
+    let bytes = id.to_be_bytes();
+    let zeros = (id.leading_zeros() / 8) as usize;
+    out.push((8 - zeros) as u8);
+    out.extend_from_slice(&bytes[zeros..]);
+}
+
+/// [`put_id_key`] on its own.
+pub(crate) fn id_key(id: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(9);
+    put_id_key(id, &mut key);
+    key
+}
+
+/// What a table's row says before the names, and where.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fixed(usize);
+struct Head<'r> {
+    flags: u8,
+    id: u64,
+    file: FileId,
+    version: u32,
+    /// Offset of the counter.
+    counter: usize,
+    indexes: usize,
+    /// What follows: the indexes' spaces and roots, then the names.
+    rest: Reader<'r>,
+}
+
+impl<'r> Head<'r> {
+    fn read(row: &'r [u8]) -> Result<Head<'r>> {
+        let mut r = Reader(row);
+        let flags = r.byte()?;
+        let id = r.varint()?;
+        let file = match flags & ELSEWHERE {
+            0 => FileId::SHARED,
+            _ => FileId(r.varint()?),
+        };
+        let version = u32::try_from(r.varint()?).map_err(|_| cut_short())?;
+        let counter = row.len() - r.0.len();
+        r.take(8)?;
+        let indexes = usize::try_from(r.varint()?).map_err(|_| cut_short())?;
+        if indexes > MAX_INDEXES {
+            return Err(Error::Corrupt(format!(
+                "a table's row has {indexes} indexes"
+            )));
+        }
+        Ok(Head {
+            flags,
+            id,
+            file,
+            version,
+            counter,
+            indexes,
+            rest: r,
+        })
+    }
+
+    /// The spaces of its indexes, each with the offset of its root.
+    fn spaces(&mut self, row: &[u8]) -> Result<SmallVec<[(SpaceId, usize); 8]>> {
+        let mut spaces = SmallVec::with_capacity(self.indexes);
+        let mut before = 0;
+        for _ in 0..self.indexes {
+            before = from_step(before, self.rest.varint()?);
+            spaces.push((SpaceId(before), row.len() - self.rest.0.len()));
+            self.rest.take(4)?;
+        }
+        Ok(spaces)
+    }
+}
+
+/// A number as its step from another: as a rule ids follow each other, so that is a byte.
+fn step(from: u64, to: u64) -> u64 {
+    let by = to.wrapping_sub(from) as i64;
+    ((by << 1) ^ (by >> 63)) as u64
+}
+
+fn from_step(from: u64, step: u64) -> u64 {
+    from.wrapping_add((step >> 1) ^ (step & 1).wrapping_neg())
+}
+
+/// Where roots and counter are in the clustered value of a table's row.
+#[derive(Clone, Debug)]
+pub(crate) struct Fixed {
+    counter: usize,
+    /// Of each index its space, and where its root is.
+    roots: SmallVec<[(SpaceId, usize); 8]>,
+}
 
 impl Fixed {
-    /// Finds it; the row must be live and be that of table `id`.
+    /// Finds them; the row must be live and be that of table `id`.
     pub fn locate(value: &[u8], id: u64) -> Result<Fixed> {
         let header = RowHeader::read(value).ok_or_else(cut_short)?;
         let at = ROW_HEADER + if header.overflow() { CHAIN_REF } else { 0 };
-        if header.marked() || value.len() < at + INDEXES || get_u64(value, at) != id {
+        let row = value.get(at..).ok_or_else(cut_short)?;
+        let mut head = Head::read(row)?;
+        if header.marked() || head.id != id {
             return Err(Error::Corrupt(format!(
                 "the catalog row is not that of table {id}"
             )));
         }
-        Ok(Fixed(at))
+        let mut roots = head.spaces(row)?;
+        roots.iter_mut().for_each(|root| root.1 += at);
+        Ok(Fixed {
+            counter: at + head.counter,
+            roots,
+        })
     }
     /// Where index `index`'s root is in the value, and what it is.
     pub fn root(&self, value: &[u8], index: usize) -> Result<(usize, PageNo)> {
-        let count = usize::from(get_u16(value, self.0 + COUNT));
-        let at = self.0 + INDEXES + index * PER_INDEX + 8;
-        if index >= count || at + 4 > value.len() {
-            return Err(Error::Corrupt(format!(
-                "no index {index} in the catalog row"
-            )));
-        }
+        let root = self.roots.get(index);
+        let &(_, at) =
+            root.ok_or_else(|| Error::Corrupt(format!("no index {index} in the catalog row")))?;
         Ok((at, get_u32(value, at)))
     }
     /// The same of the index that has this space; `None`: no index has.
     pub fn root_of(&self, value: &[u8], space: SpaceId) -> Option<(usize, PageNo)> {
-        let count = usize::from(get_u16(value, self.0 + COUNT));
-        let mut spaces = (0..count).map(|n| self.0 + INDEXES + n * PER_INDEX);
-        let at =
-            spaces.find(|&at| at + PER_INDEX <= value.len() && get_u64(value, at) == space.0)?;
-        Some((at + 8, get_u32(value, at + 8)))
+        let &(_, at) = self.roots.iter().find(|root| root.0 == space)?;
+        Some((at, get_u32(value, at)))
     }
     /// Where the AUTO_INCREMENT counter is in the value.
     pub fn auto_increment_at(&self) -> usize {
-        self.0 + AUTO
+        self.counter
     }
 }
 
 /// Id of the table of a row.
 pub(crate) fn table_id(row: &[u8]) -> Result<u64> {
-    if row.len() < INDEXES {
-        return Err(Error::Corrupt("a table's row is cut short".into()));
-    }
-    Ok(get_u64(row, 0))
+    Ok(Head::read(row)?.id)
 }
 
 /// The file of the table of a row.
 pub(crate) fn table_file(row: &[u8]) -> Result<FileId> {
-    table_id(row)?;
-    Ok(FileId(get_u64(row, FILE)))
+    Ok(Head::read(row)?.file)
 }
 
 /// Appends the key of a table's row.
 pub(crate) fn put_table_key(row: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let mut r = names_reader(row)?;
+    let mut head = Head::read(row)?;
+    head.spaces(row)?;
     for _ in 0..2 {
-        out.extend_from_slice(r.bytes()?);
+        out.extend_from_slice(head.rest.bytes()?);
         out.push(0);
     }
     Ok(())
-}
-
-fn names_reader(row: &[u8]) -> Result<Reader<'_>> {
-    table_id(row)?;
-    let count = usize::from(get_u16(row, COUNT));
-    let names = INDEXES + count * PER_INDEX;
-    match row.get(names..) {
-        Some(rest) => Ok(Reader(rest)),
-        None => Err(Error::Corrupt("a table's row is cut short".into())),
-    }
 }
 
 /// Encodes a table's row.
@@ -187,24 +264,40 @@ pub(crate) fn encode_table(t: &TableRow) -> Result<Vec<u8>> {
             def.indexes.len()
         )));
     }
-    let mut out = Vec::with_capacity(256 + def.body.len());
-    out.extend_from_slice(&def.id.to_le_bytes());
-    out.extend_from_slice(&def.file.0.to_le_bytes());
-    out.extend_from_slice(&t.version.to_le_bytes());
+    let mut out = Vec::with_capacity(128 + def.body.len());
     let flag = |on: bool, flag: u8| if on { flag } else { 0 };
-    out.push(flag(def.hidden_row_id, HIDDEN_ROW_ID) | flag(def.partitioned, PARTITIONED));
+    let elsewhere = def.file != FileId::SHARED;
+    out.push(
+        flag(def.hidden_row_id, HIDDEN_ROW_ID)
+            | flag(def.partitioned, PARTITIONED)
+            | flag(elsewhere, ELSEWHERE),
+    );
+    put_varint(&mut out, def.id);
+    if elsewhere {
+        put_varint(&mut out, def.file.0);
+    }
+    put_varint(&mut out, t.version.into());
     out.extend_from_slice(&t.auto_increment.to_le_bytes());
-    out.extend_from_slice(&(def.indexes.len() as u16).to_le_bytes());
+    put_varint(&mut out, def.indexes.len() as u64);
+    let mut before = 0;
     for i in &def.indexes {
-        out.extend_from_slice(&i.space.0.to_le_bytes());
+        put_varint(&mut out, step(before, i.space.0));
         out.extend_from_slice(&i.root.to_le_bytes());
+        before = i.space.0;
     }
     put_bytes(&mut out, def.database.as_bytes());
     put_bytes(&mut out, def.name.as_bytes());
     for (i, &created) in def.indexes.iter().zip(&t.created) {
-        out.push(u8::from(i.unique));
-        put_varint(&mut out, created);
-        put_bytes(&mut out, i.name.as_bytes());
+        let name = CLUSTERED_NAMES.iter().position(|name| *name == i.name);
+        out.push(
+            flag(i.unique, UNIQUE) | flag(created != 0, CREATED) | name.map_or(0, |at| NAMED << at),
+        );
+        if created != 0 {
+            put_varint(&mut out, created);
+        }
+        if name.is_none() {
+            put_bytes(&mut out, i.name.as_bytes());
+        }
         put_bytes(&mut out, &i.body);
     }
     put_bytes(&mut out, &def.body);
@@ -213,37 +306,45 @@ pub(crate) fn encode_table(t: &TableRow) -> Result<Vec<u8>> {
 
 /// Decodes a table's row.
 pub(crate) fn decode_table(row: &[u8]) -> Result<TableRow> {
-    let mut r = names_reader(row)?;
+    let mut head = Head::read(row)?;
+    let spaces = head.spaces(row)?;
+    let mut r = head.rest;
     let database = text(r.bytes()?)?;
     let name = text(r.bytes()?)?;
-    let count = usize::from(get_u16(row, COUNT));
-    let mut indexes = Vec::with_capacity(count);
-    let mut created = Vec::with_capacity(count);
-    for i in 0..count {
-        let at = INDEXES + i * PER_INDEX;
-        let unique = r.byte()? != 0;
-        created.push(r.varint()?);
+    let mut indexes = Vec::with_capacity(spaces.len());
+    let mut created = Vec::with_capacity(spaces.len());
+    for (space, root) in spaces {
+        let flags = r.byte()?;
+        created.push(match flags & CREATED {
+            0 => 0,
+            _ => r.varint()?,
+        });
+        let known = CLUSTERED_NAMES.iter().enumerate();
+        let mut known = known.filter(|(at, _)| flags & (NAMED << at) != 0);
         indexes.push(IndexDef {
-            name: text(r.bytes()?)?,
-            unique,
-            space: SpaceId(get_u64(row, at)),
-            root: get_u32(row, at + 8),
+            name: match known.next() {
+                Some((_, name)) => (*name).into(),
+                None => text(r.bytes()?)?,
+            },
+            unique: flags & UNIQUE != 0,
+            space,
+            root: get_u32(row, root),
             body: r.bytes()?.to_vec(),
         });
     }
     Ok(TableRow {
         def: TableDef {
-            id: get_u64(row, 0),
+            id: head.id,
             database,
             name,
-            file: FileId(get_u64(row, FILE)),
-            hidden_row_id: row[FLAGS] & HIDDEN_ROW_ID != 0,
-            partitioned: row[FLAGS] & PARTITIONED != 0,
+            file: head.file,
+            hidden_row_id: head.flags & HIDDEN_ROW_ID != 0,
+            partitioned: head.flags & PARTITIONED != 0,
             indexes,
             body: r.bytes()?.to_vec(),
         },
-        version: get_u32(row, VERSION),
-        auto_increment: get_u64(row, AUTO),
+        version: head.version,
+        auto_increment: get_u64(row, head.counter),
         created,
     })
 }
@@ -442,6 +543,74 @@ mod tests {
         assert!(fixed.root(&value, 2).is_err());
         assert_eq!(get_u64(&value, fixed.auto_increment_at()), 12);
         assert!(Fixed::locate(&value, 78).is_err());
+        assert_eq!(fixed.root_of(&value, SpaceId(2000)).unwrap().1, 0);
+        assert_eq!(fixed.root_of(&value, SpaceId(1)), None);
+    }
+
+    /// Roots and counter are found wherever ids, versions and files put them, as far as the part of a row goes that is never spilled.
+    #[test]
+    fn what_is_written_in_place_is_found() {
+        for (id, file, version) in [(1, 0, 0), (u64::MAX, u64::MAX, u32::MAX), (1 << 21, 7, 127)] {
+            for count in [1, 2, MAX_INDEXES] {
+                let index = |n: usize| IndexDef {
+                    name: format!("i{n}"),
+                    unique: false,
+                    // By steps as long as they can be.
+                    space: SpaceId(if n % 2 == 0 { u64::MAX / 2 } else { n as u64 }),
+                    root: n as u32 + 1,
+                    body: Vec::new(),
+                };
+                let t = TableRow {
+                    def: TableDef {
+                        id,
+                        database: "d".into(),
+                        name: "t".into(),
+                        file: FileId(file),
+                        hidden_row_id: false,
+                        partitioned: false,
+                        indexes: (0..count).map(index).collect(),
+                        body: vec![1; 3],
+                    },
+                    version,
+                    auto_increment: u64::MAX,
+                    created: vec![0; count],
+                };
+                let row = encode_table(&t).unwrap();
+                assert_eq!(decode_table(&row).unwrap(), t);
+                assert_eq!(
+                    (table_id(&row).unwrap(), table_file(&row).unwrap().0),
+                    (id, file)
+                );
+                let header = RowHeader {
+                    flags: 0,
+                    trx: 1,
+                    roll: crate::txn::RollPtr(0),
+                };
+                let value = [&header.bytes()[..], &row[..row.len().min(INLINE_PREFIX)]].concat();
+                let fixed = Fixed::locate(&value, id).unwrap();
+                assert_eq!(get_u64(&value, fixed.auto_increment_at()), u64::MAX);
+                for n in 0..count {
+                    assert_eq!(fixed.root(&value, n).unwrap().1, n as u32 + 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn keys_of_ids_sort_as_ids() {
+        let ids = [
+            0,
+            1,
+            255,
+            256,
+            65_535,
+            65_536,
+            1 << 24,
+            u64::MAX - 1,
+            u64::MAX,
+        ];
+        assert!(ids.map(id_key).is_sorted());
+        assert_eq!(id_key(1 << 20).len(), 4);
     }
 
     #[test]

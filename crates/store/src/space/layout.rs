@@ -12,7 +12,7 @@ use crate::page::{
 /// First bytes of a file header's body.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"MILLPOND");
 /// Version of the whole directory's format.
-pub const FORMAT_VERSION: u32 = 3;
+pub const FORMAT_VERSION: u32 = 4;
 
 pub const MAGIC_AT: usize = 32;
 pub const VERSION_AT: usize = 40;

@@ -144,7 +144,7 @@ fn a_database_without_a_shared_tree() {
     drop(t);
     engine.close().unwrap();
     drop(engine);
-    assert_eq!(header(&disk), (3, 0));
+    assert_eq!(header(&disk), (layout::FORMAT_VERSION, 0));
 
     let engine = open();
     assert_eq!(problems(&engine), "");
@@ -160,7 +160,7 @@ fn a_database_without_a_shared_tree() {
     assert_eq!(problems(&engine), "");
     engine.close().unwrap();
     drop(engine);
-    assert_eq!(header(&disk), (3, shared));
+    assert_eq!(header(&disk), (layout::FORMAT_VERSION, shared));
 
     let engine = open();
     assert_eq!(problems(&engine), "");
