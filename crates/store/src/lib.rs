@@ -19,6 +19,7 @@
 //! | [`page`] | page header, slotted page |
 //! | [`usage`] | what threads use of the machine |
 //! | [`wait`] | how long threads wait for latches and locks, by class |
+//! | [`crypt`] | encryption at rest: a storage around a storage, and keyrings |
 //! | [`io`] | the storage trait: real files, and a simulation that fails |
 //!
 //! Lock order is documented in `docs/locking.md`, the file format in `docs/file-format.md`.
@@ -26,6 +27,7 @@
 pub mod backup;
 pub mod btree;
 pub mod catalog;
+pub mod crypt;
 pub mod engine;
 pub mod error;
 pub mod hash_index;

@@ -44,6 +44,20 @@ pub(super) fn now_ms() -> u64 {
     since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// Refuses a directory in which there is anything.
+pub(crate) fn check_empty(to: &dyn Storage) -> Result<()> {
+    let there = to
+        .list("")
+        .map_err(|e| Error::io("list the directory", &e))?;
+    match there.first() {
+        Some(name) => {
+            let what = format!("the directory is not empty: there is {name}");
+            Err(Error::Invalid(what))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Copies the database into `to`, which is empty.
 pub(crate) fn take(
     pager: &Pager,
@@ -51,13 +65,7 @@ pub(crate) fn take(
     options: &BackupOptions,
     progress: OnProgress<'_>,
 ) -> Result<Manifest> {
-    let there = to
-        .list("")
-        .map_err(|e| Error::io("list the directory", &e))?;
-    if let Some(name) = there.first() {
-        let what = format!("the directory is not empty: there is {name}");
-        return Err(Error::Invalid(what));
-    }
+    check_empty(to)?;
     // Not a backup that was begun beside another.
     let watch = pager.watch_published()?;
     let done = Take::begin(pager, to, options, progress).and_then(|take| take.run(&watch));

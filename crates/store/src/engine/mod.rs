@@ -13,6 +13,7 @@
 //! | `follow` | the same for whoever writes a whole table anew |
 //! | `fill` | empty tables that statements fill in bulk |
 //! | `partition` | partitions of tables |
+//! | `encryption` | the keys of a database that is encrypted |
 //! | `temporary` | temporary tables |
 //! | `reclaim` | the reclaimer: dead spaces' pages and files come home |
 //! | `pace` | how fast it works |
@@ -37,6 +38,7 @@ mod copy;
 mod ddl;
 mod drop_database;
 mod dropped;
+mod encryption;
 mod fill;
 mod follow;
 mod glance;
@@ -66,6 +68,7 @@ use crate::catalog::row::split_partition;
 use crate::catalog::{
     CATALOG_DATABASE, Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name,
 };
+use crate::crypt::Keyring;
 use crate::error::{Error, Result};
 use crate::hash_index::HashOptions;
 use crate::io::Storage;
@@ -81,6 +84,7 @@ use crate::txn::{
 pub use copy::{CopiedParts, CopiedTable, CopyDatabase};
 pub(crate) use ddl::lock_row;
 use dropped::Dropper;
+use encryption::Encryption;
 pub use fill::TableFill;
 pub use follow::{Follow, RowFollower};
 pub use lent::Lent;
@@ -145,6 +149,8 @@ pub struct Options {
     /// and tables dropped, but rows cannot be changed. 1: what recovery finds damaged is passed by. 2: neither purge nor the
     /// reclaimer runs. 3: what a crash left unfinished stays so, in the eyes of readers undone.
     pub force_recovery: u8,
+    /// Where master keys come from. With a keyring a new database is encrypted, and only one that is can be opened; without, only one that isn't.
+    pub keyring: Option<Arc<dyn Keyring>>,
 }
 
 /// Row locks may have this much memory, however small the pool is.
@@ -190,6 +196,7 @@ impl Default for Options {
             table_cache_bytes: 0,
             drop_at_once: DROP_AT_ONCE,
             force_recovery: 0,
+            keyring: None,
         }
     }
 }
@@ -247,6 +254,8 @@ impl Drop for HeldTables<'_> {
 
 struct Inner {
     storage: Arc<dyn Storage>,
+    /// `None`: the database is not encrypted.
+    encryption: Option<Encryption>,
     pager: Arc<Pager>,
     sys: Arc<TxnSystem>,
     ctx: Arc<crate::table::Context>,
@@ -738,17 +747,32 @@ impl Engine {
         self.0.pager.log().stopped()
     }
     /// Copies the database as it is at some moment before this returns into `to`, which is empty, while it is read and written. One at a time:
-    /// [`Error::BackupRuns`].
+    /// [`Error::BackupRuns`]. What is copied of an encrypted one is encrypted by a data key of its own.
     pub fn backup(
         &self,
         to: &dyn Storage,
         options: &BackupOptions,
         progress: OnProgress<'_>,
     ) -> Result<Manifest> {
-        crate::backup::take(&self.0.pager, to, options, progress)
+        let pager = &self.0.pager;
+        let Some(encryption) = &self.0.encryption else {
+            return crate::backup::take(pager, to, options, progress);
+        };
+        crate::backup::check_empty(to)?;
+        let done = encryption
+            .backup(to)
+            .and_then(|to| crate::backup::take(pager, &to, options, progress));
+        if done.is_err() {
+            crate::crypt::remove(to);
+        }
+        done
     }
     /// Begins to copy the log into `to` as it grows; see [`crate::backup`]. It is to be dropped before the database is closed.
     pub fn archive_log(&self, to: Arc<dyn Storage>) -> Result<Archive> {
+        let to = match &self.0.encryption {
+            Some(encryption) => encryption.archive(to)?,
+            None => to,
+        };
         Archive::start(&self.0.pager, to)
     }
     /// Where the log ends: what was done before is below, what is done from now on is above.

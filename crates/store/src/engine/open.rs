@@ -1,11 +1,12 @@
 //! Creating, recovering and closing a database.
 //!
-//! Opening: (1) the directory is locked; (2) redo brings pages to the log's end; (3) undo lanes and the catalog's roots are read, or
+//! Opening: (1) the directory is locked, and its keys are had if it is encrypted; (2) redo brings pages to the log's end; (3) undo lanes and the catalog's roots are read, or
 //! made if a crash interrupted the making; (4) the reclaimer starts, for the disk may be full; (5) DDL that was unfinished is rolled back, so
 //! that definitions are in force when they are used; (6) prepared transactions get the metadata locks of their tables ([`super::prepared`]); (7) purge
 //! starts, and the rollback of all else that was unfinished ([`super::unfinished`]); tables of dropped databases follow them ([`super::dropped`]).
 
 use super::dropped::Dropper;
+use super::encryption::Encryption;
 use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
 use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options, TABLE_CACHE_BYTES_LEAST};
@@ -49,6 +50,7 @@ pub(super) fn open(
         }
         _ => Error::io("lock the directory", &e),
     })?;
+    let (storage, encryption) = Encryption::open(storage, &options)?;
     check_files(&*storage)?;
     crate::sort::clean(&*storage)?;
     let pager = open_pager(&storage, &options)?;
@@ -94,6 +96,7 @@ pub(super) fn open(
     Ok(Inner {
         unfinished,
         storage,
+        encryption,
         sort_bytes: options.sort_bytes,
         ddl_bytes: AtomicU64::new(options.ddl_bytes),
         row_log_limit: Arc::new(AtomicU64::new(options.row_log_bytes)),
