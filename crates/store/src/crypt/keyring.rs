@@ -266,7 +266,10 @@ mod tests {
         fs::create_dir_all(&dir).unwrap();
         let path = dir.join("keys");
         let keyring = FileKeyring::new(&path);
-        assert!(keyring.keys().is_err(), "nobody makes it but who needs a key");
+        assert!(
+            keyring.keys().is_err(),
+            "nobody makes it but who needs a key"
+        );
         let first = keyring.current().unwrap();
         assert_eq!(keyring.current().unwrap(), first);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -275,7 +278,11 @@ mod tests {
         assert_ne!(first.key, second.key);
         assert_eq!(keyring.keys().unwrap(), [first.clone(), second.clone()]);
         // A hand has added one without an end of line.
-        fs::write(&path, format!("{}mine {ONE}", fs::read_to_string(&path).unwrap())).unwrap();
+        fs::write(
+            &path,
+            format!("{}mine {ONE}", fs::read_to_string(&path).unwrap()),
+        )
+        .unwrap();
         let third = keyring.rotate().unwrap();
         let ids: Vec<String> = keyring.keys().unwrap().into_iter().map(|k| k.id).collect();
         assert_eq!(ids, [first.id, second.id, "mine".into(), third.id]);

@@ -60,7 +60,10 @@ struct Rng(u64);
 
 impl Rng {
     fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % n
     }
     fn bytes(&mut self, len: usize) -> Vec<u8> {
@@ -155,7 +158,11 @@ fn a_power_cut_leaves_whole_sectors() {
         disk.restart(|| rng.below(2) == 0);
         let mut found = vec![0; SECTORS * SECTOR];
         let storage = opened(&disk, &Keys::some(1)).unwrap();
-        storage.open("data", false).unwrap().read_at(&mut found, 0).unwrap();
+        storage
+            .open("data", false)
+            .unwrap()
+            .read_at(&mut found, 0)
+            .unwrap();
         for (n, sector) in found.chunks(SECTOR).enumerate() {
             let at = n * SECTOR..(n + 1) * SECTOR;
             assert!(
@@ -172,7 +179,11 @@ fn every_place_has_a_cipher_of_its_own() {
     let text = [b'x'; 2 * SECTOR];
     let mut seen = Vec::new();
     let mut write = |disk: &SimStorage, storage: &OnDisk, name: &str| {
-        storage.open(name, true).unwrap().write_at(&text, 0).unwrap();
+        storage
+            .open(name, true)
+            .unwrap()
+            .write_at(&text, 0)
+            .unwrap();
         let bytes = disk.bytes(name);
         seen.extend(bytes.chunks(16).map(<[u8]>::to_vec));
     };
@@ -186,7 +197,11 @@ fn every_place_has_a_cipher_of_its_own() {
     let again = opened(&disk, &Keys::some(1)).unwrap();
     write(&disk, &again, "temp");
     let mut read = [0; SECTOR];
-    storage.open("temp", false).unwrap().read_at(&mut read, 0).unwrap();
+    storage
+        .open("temp", false)
+        .unwrap()
+        .read_at(&mut read, 0)
+        .unwrap();
     assert!(read != text[..SECTOR], "the other process's");
     let other = SimStorage::new();
     write(&other, &made(&other), "data");
@@ -195,7 +210,11 @@ fn every_place_has_a_cipher_of_its_own() {
     seen.dedup();
     assert_eq!(seen.len(), all, "equal text shows nowhere");
     // A file that stays is the same under the same name.
-    again.open("data", false).unwrap().read_at(&mut read, 512).unwrap();
+    again
+        .open("data", false)
+        .unwrap()
+        .read_at(&mut read, 512)
+        .unwrap();
     assert!(read == text[..SECTOR]);
 }
 
@@ -204,10 +223,19 @@ fn what_a_backup_says_of_itself_is_in_the_clear() {
     let disk = SimStorage::new();
     let storage = made(&disk);
     for name in ["backup.manifest", "files/mysqld-auto.cnf"] {
-        storage.open(name, true).unwrap().write_at(b"text", 0).unwrap();
+        storage
+            .open(name, true)
+            .unwrap()
+            .write_at(b"text", 0)
+            .unwrap();
         assert_eq!(disk.bytes(name), b"text");
     }
-    assert!(!storage.list("").unwrap().contains(&header::NAME.to_string()));
+    assert!(
+        !storage
+            .list("")
+            .unwrap()
+            .contains(&header::NAME.to_string())
+    );
 }
 
 /// Keys that follow from others, and wrapped ones, are the file format's; the second is of RFC 3394, 4.6.
@@ -233,7 +261,11 @@ fn derived_and_wrapped_keys_stay_what_they_are() {
 fn is_readable(disk: &SimStorage, keys: &Keys) -> bool {
     let storage = opened(disk, keys).unwrap().settle().unwrap();
     let mut read = [0; 5];
-    storage.open("data", false).unwrap().read_at(&mut read, 0).unwrap();
+    storage
+        .open("data", false)
+        .unwrap()
+        .read_at(&mut read, 0)
+        .unwrap();
     read == *b"heron"
 }
 
@@ -337,12 +369,24 @@ fn without_the_key_nothing_is_changed() {
         assert!(e.contains("'key 1'") && e.contains(why), "{e}");
     }
     let refused = of_database(beneath(&disk), None, false);
-    assert!(refused.err().expect("refused").to_string().contains("there is no keyring"));
+    assert!(
+        refused
+            .err()
+            .expect("refused")
+            .to_string()
+            .contains("there is no keyring")
+    );
     let plain = SimStorage::new();
     plain.open("redo", true).unwrap();
     plain.on_step(|kind, name| panic_unless_read(kind, name));
     let refused = of_database(beneath(&plain), Some(&Keys::some(1)), false);
-    assert!(refused.err().expect("refused").to_string().contains("is not encrypted"));
+    assert!(
+        refused
+            .err()
+            .expect("refused")
+            .to_string()
+            .contains("is not encrypted")
+    );
 }
 
 fn panic_unless_read(kind: OpKind, name: &str) -> Step {

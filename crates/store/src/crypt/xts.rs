@@ -171,7 +171,12 @@ mod tests {
                 xts.encrypt(sector, n);
             }
             assert!(together == alone, "{count} sectors");
-            assert!(together.chunks(BLOCK).zip(text.chunks(BLOCK)).all(|(a, b)| a != b));
+            assert!(
+                together
+                    .chunks(BLOCK)
+                    .zip(text.chunks(BLOCK))
+                    .all(|(a, b)| a != b)
+            );
             xts.decrypt(&mut together, 77);
             assert!(together == text, "{count} sectors");
         }

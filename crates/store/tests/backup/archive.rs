@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use crate::workload::*;
-use millpond_store::backup::{Until, restore};
+use millpond_store::backup::{Archive, Until, restore};
 use millpond_store::io::sim::{SimStorage, Step};
 use millpond_store::*;
 use std::sync::Arc;
@@ -78,6 +78,53 @@ fn the_archive_goes_on_after_a_crash_and_over_failures() {
     let mut s = restored.session();
     let t = s.open("t");
     assert_eq!(s.rows(&t, 0).len(), 400);
+}
+
+/// Over a rotation and a crash: both master keys are in the keyring, and the last one opens all.
+#[test]
+fn an_encrypted_database_has_an_encrypted_archive() {
+    let db = Db::encrypted();
+    let archived = SimStorage::new();
+    let (mut backup, mut last) = (None, 0);
+    let db = beside_archive(db, &archived, |db, archive, history| {
+        let (taken, manifest) = take(&db.engine, None).unwrap();
+        history.wait_for(10);
+        db.engine.rotate_master_key().unwrap();
+        history.wait_for(10);
+        let to = db.engine.log_end();
+        db.engine.wait_durable(to).unwrap();
+        wait_until(|| archive.status().lsn >= to);
+        for lsn in [manifest.end, to] {
+            verify(&[&taken], Some((&archived, Until::Lsn(lsn))), history);
+        }
+        (backup, last) = (Some(taken), to);
+    });
+    assert!(crypt::is_encrypted(&archived));
+    let old = crypt::as_it_is(Arc::new(archived.clone()), Some(&TestKeys::default()));
+    assert!(old.is_err(), "by the key before the rotation");
+    // It goes on after a crash.
+    let db = db.crash();
+    drop(db.engine.archive_log(Arc::new(archived.clone())).unwrap());
+    let to = SimStorage::new();
+    let again = restored(&[&backup.unwrap()], Some((&archived, Until::End)), &to).unwrap();
+    assert!(again.lsn >= last);
+    Db::on(to).check();
+    // A plain archive is none of an encrypted database.
+    let plain = SimStorage::new();
+    let other = Db::new();
+    other
+        .session()
+        .create(table("t", &[("PRIMARY", true, &[0])]));
+    drop(other.engine.archive_log(Arc::new(plain.clone())).unwrap());
+    let refused = db.engine.archive_log(Arc::new(plain)).err().unwrap();
+    assert!(refused.to_string().contains("not encrypted"), "{refused}");
+}
+
+fn beside_archive(db: Db, archived: &SimStorage, f: impl FnOnce(&Db, &Archive, &History)) -> Db {
+    let archive = db.engine.archive_log(Arc::new(archived.clone())).unwrap();
+    beside_work(&db.engine, 8, |history| f(&db, &archive, history));
+    drop(archive);
+    db
 }
 
 #[test]

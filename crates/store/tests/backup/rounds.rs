@@ -5,6 +5,7 @@ use crate::workload::*;
 use millpond_store::backup::{BackupOptions, Manifest, restore};
 use millpond_store::io::sim::SimStorage;
 use millpond_store::*;
+use std::sync::Arc;
 
 #[test]
 fn fifty_backups_beside_dml_and_ddl_are_what_was_committed_where_they_end() {
@@ -34,6 +35,43 @@ fn incremental_backups_bring_the_one_before_further() {
             }
         }
     });
+}
+
+/// Each with keys of its own, and another master key at each round.
+#[test]
+fn encrypted_backups_are_what_was_committed_where_they_end() {
+    let db = Db::encrypted();
+    beside_work(&db.engine, 6, |history| {
+        let mut chain: Vec<(SimStorage, Manifest)> = Vec::new();
+        for _ in 0..8 {
+            history.wait_for(5);
+            db.engine.rotate_master_key().unwrap();
+            let base = chain.last().map(|(_, manifest)| manifest);
+            chain.push(take(&db.engine, base).unwrap());
+            let all: Vec<&SimStorage> = chain.iter().map(|(backup, _)| backup).collect();
+            verify(&all, None, history);
+            chain.truncate(chain.len() % 4);
+        }
+    });
+    db.check();
+    let (backup, _) = take(&db.engine, None).unwrap();
+    let to = SimStorage::new();
+    let storage: Arc<dyn io::Storage> = Arc::new(backup.clone());
+    assert!(crypt::as_it_is(storage.clone(), None).is_err());
+    assert!(crypt::as_it_is(storage, Some(&TestKeys::default())).is_err());
+    // Of an encrypted backup comes a plain database, if that is what is wanted, and the other way round.
+    let source = crypt::as_it_is(Arc::new(backup), Some(&TestKeys::many())).unwrap();
+    restore(&[&*source], None, backup::Until::End, &to).unwrap();
+    let plain = Db::on(to.clone());
+    assert!(!crypt::is_encrypted(&to));
+    plain.check();
+    let (backup, _) = take(&plain.engine, None).unwrap();
+    assert!(!crypt::is_encrypted(&backup));
+    let to = SimStorage::new();
+    let beneath: &dyn io::Storage = &to;
+    let again = crypt::Encrypted::create(beneath, &TestKeys::many()).unwrap();
+    restore(&[&backup], None, backup::Until::End, &again).unwrap();
+    Db::on(to).check();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Threads that change a database at random, each one of its own in it, and what it held at which LSN.
 
 use crate::common::*;
-use millpond_store::backup::{BackupOptions, Manifest, Until, restore};
+use millpond_store::backup::{BackupOptions, Manifest, Restored, Until, restore};
 use millpond_store::engine::{NewTable, Place};
 use millpond_store::io::sim::SimStorage;
 use millpond_store::*;
@@ -317,6 +317,29 @@ pub fn take(db: &Engine, base: Option<&Manifest>) -> Result<(SimStorage, Manifes
     Ok((to, manifest))
 }
 
+/// Restores backups as they are; of encrypted ones comes an encrypted database.
+pub fn restored(
+    backups: &[&SimStorage],
+    archive: Option<(&SimStorage, Until)>,
+    to: &SimStorage,
+) -> Result<Restored> {
+    let keys = TestKeys::many();
+    let as_it_is = |s: &SimStorage| crypt::as_it_is(Arc::new(s.clone()), Some(&keys));
+    let each: Result<Vec<_>> = backups.iter().map(|b| as_it_is(b)).collect();
+    let each = each?;
+    let each: Vec<&dyn io::Storage> = each.iter().map(|b| &**b).collect();
+    let from = archive.map(|(from, _)| as_it_is(from)).transpose()?;
+    let until = archive.map_or(Until::End, |(_, until)| until);
+    let plain: &dyn io::Storage = to;
+    match backups.iter().any(|b| crypt::is_encrypted(*b)) {
+        true => {
+            let to = crypt::Encrypted::create(plain, &keys)?;
+            restore(&each, from.as_deref(), until, &to)
+        }
+        false => restore(&each, from.as_deref(), until, plain),
+    }
+}
+
 /// How often everything is verified.
 const CHECK_EACH: u64 = 5;
 
@@ -328,12 +351,7 @@ pub fn verify(
 ) -> u64 {
     history.resting.store(true, Ordering::Relaxed);
     let to = SimStorage::new();
-    let each: Vec<&dyn io::Storage> = backups.iter().map(|b| *b as &dyn io::Storage).collect();
-    let (from, until) = match archive {
-        Some((from, until)) => (Some(from as &dyn io::Storage), until),
-        None => (None, Until::End),
-    };
-    let restored = restore(&each, from, until, &to).unwrap();
+    let restored = restored(backups, archive, &to).unwrap();
     // Nothing of it is lost with the power.
     to.restart(|| false);
     let db = Db::on(to);

@@ -139,6 +139,45 @@ pub fn options() -> Options {
     }
 }
 
+/// A keyring in memory, which has a key more after each rotation.
+#[derive(Debug, Default)]
+pub struct TestKeys(AtomicU64);
+
+impl TestKeys {
+    /// As after many rotations.
+    pub fn many() -> TestKeys {
+        TestKeys(AtomicU64::new(100))
+    }
+}
+
+impl std::fmt::Display for TestKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the tests' keyring")
+    }
+}
+
+impl crypt::Keyring for TestKeys {
+    fn keys(&self) -> Result<Vec<crypt::MasterKey>> {
+        let key = |n: u64| crypt::MasterKey {
+            id: format!("key {n}"),
+            key: [n as u8; crypt::KEY],
+        };
+        Ok((0..=self.0.load(Ordering::Relaxed)).map(key).collect())
+    }
+    fn rotate(&self) -> Result<crypt::MasterKey> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        self.current()
+    }
+}
+
+/// The same with a keyring.
+pub fn encrypted(options: Options) -> Options {
+    Options {
+        keyring: Some(Arc::new(TestKeys::default())),
+        ..options
+    }
+}
+
 /// An open engine, and the disk under it.
 pub struct Db {
     pub engine: Engine,
@@ -152,6 +191,14 @@ impl Db {
     pub fn on(disk: SimStorage) -> Db {
         Db {
             engine: open(&disk).unwrap(),
+            disk,
+        }
+    }
+    /// A new one that is encrypted.
+    pub fn encrypted() -> Db {
+        let disk = SimStorage::new();
+        Db {
+            engine: open_with(&disk, encrypted(options())).unwrap(),
             disk,
         }
     }
@@ -233,7 +280,11 @@ pub fn open(disk: &SimStorage) -> Result<Engine> {
     open_with(disk, options())
 }
 
-pub fn open_with(disk: &SimStorage, options: Options) -> Result<Engine> {
+/// Opens what is on the disk; by [`TestKeys`], if it is encrypted and the options have no keyring.
+pub fn open_with(disk: &SimStorage, mut options: Options) -> Result<Engine> {
+    if crypt::is_encrypted(disk) && options.keyring.is_none() {
+        options.keyring = Some(Arc::new(TestKeys::many()));
+    }
     Engine::open(Arc::new(disk.clone()), options, Arc::new(ToyCodecs))
 }
 

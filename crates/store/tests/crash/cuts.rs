@@ -1,6 +1,6 @@
 //! A power cut at every write: what was acknowledged is there, the statement under way wholly or not at all.
 
-use crate::common::*;
+use crate::common::{self, *};
 use crate::run::{algorithm, contents, execute, is_one_of, run_until_cut, small, verify};
 use crate::script::*;
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
@@ -24,6 +24,9 @@ fn cut_once(at: u64, options: &Options, script: &[Op]) -> bool {
     let finished = steps.load(Ordering::Relaxed) <= at;
     let mut coin = Rng(at + 1 + (seed() << 32));
     disk.restart(|| coin.chance(50));
+    let begun = before != Model::default();
+    let expected = begun && options.keyring.is_some();
+    assert!(!expected || crypt::is_encrypted(&disk), "cut {at}");
     verify(&disk, &before, &after, at);
     finished
 }
@@ -38,6 +41,14 @@ mod every_write {
             fn $name() {
                 every_cut(DropAlgorithm::$algorithm, &script());
             })*
+            mod encrypted {
+                use super::*;
+                $(#[test]
+                fn $name() {
+                    let options = small(DropAlgorithm::$algorithm);
+                    every_cut_with(&common::encrypted(options), &script());
+                })*
+            }
         };
     }
     with! {
@@ -117,10 +128,19 @@ fn every_cut_with(options: &Options, script: &[Op]) {
 /// The power goes again, or the process is killed, while recovery from the first cut is at work.
 #[test]
 fn recovery_can_be_cut_short() {
+    cut_recovery_short(small);
+}
+
+#[test]
+fn recovery_of_what_is_encrypted_can_be_cut_short() {
+    cut_recovery_short(|algorithm| encrypted(small(algorithm)));
+}
+
+fn cut_recovery_short(options: impl Fn(DropAlgorithm) -> Options) {
     for first in (20..200).step_by(23) {
         let disk = SimStorage::new();
         cut_at(&disk, first);
-        let (before, after) = match open_with(&disk, small(algorithm(first))) {
+        let (before, after) = match open_with(&disk, options(algorithm(first))) {
             Ok(db) => run_until_cut(&db, &script()),
             Err(_) => Default::default(),
         };
@@ -132,7 +152,7 @@ fn recovery_can_be_cut_short() {
         end();
         for second in 0..12 {
             cut_at(&disk, second);
-            drop(open_with(&disk, small(algorithm(second))));
+            drop(open_with(&disk, options(algorithm(second))));
             end();
         }
         disk.restart(|| coin.chance(50));

@@ -19,9 +19,19 @@ struct Fault {
     /// How many fail.
     lasts: u64,
     how: Step,
+    /// Whether what is on the disk is encrypted.
+    encrypted: bool,
 }
 
 impl Fault {
+    fn options(self, turn: u64) -> Options {
+        let options = small(algorithm(turn));
+        match self.encrypted {
+            true => encrypted(options),
+            false => options,
+        }
+    }
+
     /// Whether an operation of this kind can fail so.
     fn is_met_by(&self, kind: OpKind) -> bool {
         match self.how {
@@ -84,7 +94,7 @@ fn strike_once(fault: Fault, at_once: usize, script: &[Op]) -> bool {
     let steps = fault.strike(&disk);
     let options = Options {
         drop_at_once: at_once,
-        ..small(algorithm(fault.at))
+        ..fault.options(fault.at)
     };
     let (before, after) = match open_with(&disk, options) {
         Ok(db) => run_through(&db, script, fault),
@@ -102,8 +112,25 @@ fn everywhere(how: Step, lasts: u64, stride: usize, script: &[Op]) {
 }
 
 fn everywhere_with(at_once: usize, how: Step, lasts: u64, stride: usize, script: &[Op]) {
+    everywhere_of(at_once, how, lasts, stride, script, false);
+}
+
+fn everywhere_of(
+    at_once: usize,
+    how: Step,
+    lasts: u64,
+    stride: usize,
+    script: &[Op],
+    encrypted: bool,
+) {
+    let fault = |at| Fault {
+        at,
+        lasts,
+        how,
+        encrypted,
+    };
     let mut at = (0..).step_by(stride);
-    let ended = at.find(|&at| strike_once(Fault { at, lasts, how }, at_once, script));
+    let ended = at.find(|&at| strike_once(fault(at), at_once, script));
     assert!(ended.is_some_and(|at| at > 20), "the script does more");
 }
 
@@ -115,6 +142,17 @@ fn an_error_at_every_operation() {
 #[test]
 fn a_full_disk_at_every_operation() {
     everywhere(Step::Full, 1, 1, &script());
+}
+
+#[test]
+fn an_error_at_every_operation_on_what_is_encrypted() {
+    everywhere_of(1, Step::Fail, 1, 1, &script(), true);
+}
+
+#[test]
+fn a_full_disk_at_every_operation_on_what_is_encrypted() {
+    everywhere_of(1, Step::Full, 1, 1, &script(), true);
+    everywhere_of(1, Step::Full, 20, 7, &script(), true);
 }
 
 #[test]
@@ -148,21 +186,35 @@ fn an_error_at_every_operation_on_transactions_of_ddl() {
 /// Recovery meets the error, and is tried again.
 #[test]
 fn an_error_at_every_operation_of_recovery() {
+    fail_recovery(false);
+}
+
+#[test]
+fn an_error_at_every_operation_of_recovery_of_what_is_encrypted() {
+    fail_recovery(true);
+}
+
+fn fail_recovery(encrypted: bool) {
     // A third of the operations after each of these cuts, together all numbers.
     for (first, end) in [(0, 60), (1, 130), (2, 200)] {
         for how in [Step::Fail, Step::Full] {
             for at in (first..).step_by(3) {
                 let disk = SimStorage::new();
+                let fault = Fault {
+                    at,
+                    lasts: 1,
+                    how,
+                    encrypted,
+                };
                 cut_at(&disk, end);
-                let (before, after) = match open_with(&disk, small(algorithm(end))) {
+                let (before, after) = match open_with(&disk, fault.options(end)) {
                     Ok(db) => run_until_cut(&db, &script()),
                     Err(_) => Default::default(),
                 };
                 let mut coin = Rng(end + 1);
                 disk.restart(|| coin.chance(50));
-                let fault = Fault { at, lasts: 1, how };
                 let steps = fault.strike(&disk);
-                let opened = open_with(&disk, small(algorithm(end)));
+                let opened = open_with(&disk, fault.options(end));
                 let finished = steps.load(Ordering::Relaxed) <= at;
                 disk.clear_hook();
                 if let Ok(db) = opened {
