@@ -6,6 +6,7 @@
 mod allocator;
 mod backup;
 mod check;
+mod memory;
 mod restore;
 mod serve;
 mod settings;

@@ -1,5 +1,6 @@
 //! `millpond serve`.
 
+use crate::memory;
 use crate::settings::{self, EngineArgs, Error, File};
 use millpond_lab::frame::Size;
 use millpond_server::metrics::MetricsServer;
@@ -138,7 +139,16 @@ pub fn run(args: &Args) -> Result<(), Error> {
     }
 
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let bound = memory::bound();
+    let sized = |(name, _): &(String, String)| name.replace('-', "_") == "innodb_buffer_pool_size";
+    if !options.variables.iter().any(sized) {
+        memory::check_pool(options.store.pool_bytes as u64, bound)?;
+    }
     let instance = settings::open(options)?;
+    if let Err(e) = check_memory(&instance, bound) {
+        instance.close()?;
+        return Err(e);
+    }
     // SHUTDOWN is SIGTERM from within.
     instance.on_shutdown(|| {
         if let Err(e) = signal_hook::low_level::raise(SIGTERM) {
@@ -190,6 +200,30 @@ pub fn run(args: &Args) -> Result<(), Error> {
     }
     instance.close()?;
     tracing::info!("stopped");
+    Ok(())
+}
+
+/// Whether the process may have the memory that it was told to take.
+fn check_memory(instance: &Instance, bound: Option<memory::Bound>) -> Result<(), Error> {
+    let of = |name| instance.global_u64(name).unwrap_or(0);
+    let pool = of("innodb_buffer_pool_size");
+    memory::check_pool(pool, bound)?;
+    let store = millpond_store::Options {
+        pool_bytes: usize::try_from(pool).unwrap_or(usize::MAX),
+        lock_bytes: of("millpond_row_lock_memory"),
+        ..Default::default()
+    };
+    memory::warn(
+        &[
+            ("the buffer pool's", pool),
+            ("statements' (temptable_max_ram)", of("temptable_max_ram")),
+            (
+                "and row locks' (millpond_row_lock_memory)",
+                store.lock_limit(),
+            ),
+        ],
+        bound,
+    );
     Ok(())
 }
 

@@ -464,7 +464,11 @@ mod tests {
         assert_eq!(p("10:00 PM", "%H:%i %p"), None);
         assert_eq!(p("a1 b..2024", "%@%d %@%.%Y"), Some(20240001000000));
         assert_eq!(p("25", "%H"), None);
-        let trailing = |t: &str| parse(t.as_bytes(), b"%h:%i:%s", SqlMode::DEFAULT).ok().map(|(_, all)| !all);
+        let trailing = |t: &str| {
+            parse(t.as_bytes(), b"%h:%i:%s", SqlMode::DEFAULT)
+                .ok()
+                .map(|(_, all)| !all)
+        };
         assert_eq!(trailing("09:30:17a"), Some(true));
         assert_eq!(trailing("09:30:17  "), Some(false));
         assert_eq!(p("2024 60", "%Y %j"), Some(20240229000000));

@@ -174,6 +174,16 @@ pub const DDL_BYTES: u64 = 64 << 20;
 /// Default of [`Options::reclaim_bytes_per_sec`]: a terabyte comes home in half an hour, in steps of 26 MiB.
 pub const RECLAIM_BYTES_PER_SEC: u64 = 512 << 20;
 
+impl Options {
+    /// Bytes that row locks may take.
+    pub fn lock_limit(&self) -> u64 {
+        match self.lock_bytes {
+            0 => (self.pool_bytes as u64 / 2).max(LOCK_BYTES_LEAST),
+            bytes => bytes,
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {

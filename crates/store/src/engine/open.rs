@@ -9,7 +9,7 @@ use super::dropped::Dropper;
 use super::encryption::Encryption;
 use super::reclaim::Reclaimer;
 use super::unfinished::Unfinished;
-use super::{FORCE_RECOVERY_MOST, Inner, LOCK_BYTES_LEAST, Options, TABLE_CACHE_BYTES_LEAST};
+use super::{FORCE_RECOVERY_MOST, Inner, Options, TABLE_CACHE_BYTES_LEAST};
 use crate::catalog::{
     CATALOG_DATABASE, Catalog, CodecFactory, Handler, OBJECTS, REFERENCES, STATISTICS, TABLESPACES,
 };
@@ -61,10 +61,7 @@ pub(super) fn open(
     }
     let force = options.force_recovery;
     let sys = TxnSystem::open(&pager, force > 0)?;
-    sys.locks().set_limit(match options.lock_bytes {
-        0 => (options.pool_bytes as u64 / 2).max(LOCK_BYTES_LEAST),
-        bytes => bytes,
-    });
+    sys.locks().set_limit(options.lock_limit());
     let ctx = Context::new(pager.clone(), sys.clone(), force > 0)?;
     let table_bytes = match options.table_cache_bytes {
         0 => (options.pool_bytes / 8).max(TABLE_CACHE_BYTES_LEAST),
