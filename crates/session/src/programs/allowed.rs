@@ -64,16 +64,16 @@ fn recursion() -> SqlError {
     )
 }
 
-/// What MySQL has against a statement in a program of a kind, when that is made.
+/// What MySQL has against a statement in a function or trigger, which it says when it has read all of that.
 pub(super) fn check(statement: &StatementKind, kind: ProgramKind) -> SqlResult<()> {
-    in_any(statement)?;
     match kind {
         ProgramKind::Procedure | ProgramKind::Event => Ok(()),
         _ => in_expressions(statement, kind),
     }
 }
 
-fn in_any(statement: &StatementKind) -> SqlResult<()> {
+/// What it has against one in any program, which it says at once.
+pub(super) fn in_any(statement: &StatementKind) -> SqlResult<()> {
     use RoutineStatement as R;
     match statement {
         StatementKind::Session(s) => match **s {

@@ -45,7 +45,7 @@ pub(crate) fn compile(def: &ProgramDef) -> SqlResult<Program> {
         c.returns = Some(c.column(&def.name, returns)?);
     }
     let body = c.step(&routine.body)?;
-    if c.returns.is_some() && !c.returning {
+    if c.returns.is_some() && !c.returning && c.refused.is_none() {
         let m = format!("No RETURN found in FUNCTION {}", def.full_name());
         return Err(SqlError::new(1320, m));
     }
@@ -69,6 +69,8 @@ pub(super) struct Compiler<'d> {
     pub(super) changed: Vec<usize>,
     /// Whether a statement may send a result set.
     pub(super) answers: bool,
+    /// What is wrong with its first statement that a function or trigger can't have.
+    pub(super) refused: Option<SqlError>,
 }
 
 /// What stands where a declaration may.
@@ -102,10 +104,12 @@ impl<'d> Compiler<'d> {
             returning: false,
             changed: Vec::new(),
             answers: false,
+            refused: None,
         })
     }
 
     pub(super) fn finish(self, parameters: Vec<ParameterMode>, body: Step) -> SqlResult<Program> {
+        self.refused.clone().map_or(Ok(()), Err)?;
         let slots = self.names.slots;
         let statements = self.statements.into_iter().map(|mut s| {
             s.params = slots.len();
@@ -156,7 +160,10 @@ impl<'d> Compiler<'d> {
 
     /// A statement as it stands.
     fn statement(&mut self, s: &ast::Statement) -> SqlResult<Sql> {
-        allowed::check(&s.kind, self.def.kind)?;
+        allowed::in_any(&s.kind)?;
+        if let Err(e) = allowed::check(&s.kind, self.def.kind) {
+            self.refused.get_or_insert(e);
+        }
         self.answers |= allowed::answers(&s.kind);
         kinds::row(&s.kind)?;
         Ok(self.keep(Statement {
