@@ -146,7 +146,6 @@ impl Switches {
         let mut left = text;
         while !left.is_empty() {
             let (part, more) = left.split_once(',').unwrap_or((left, ""));
-            let part = part.trim();
             if part.eq_ignore_ascii_case("default") && rest.is_none() {
                 rest = Some(defaults);
             } else {
@@ -187,10 +186,8 @@ impl Switches {
 /// The flag that a part names, and its value.
 fn flag(part: &str, defaults: Switches) -> Option<(&'static Row, bool)> {
     let (name, value) = part.split_once('=')?;
-    let row = FLAGS
-        .iter()
-        .find(|f| f.name.eq_ignore_ascii_case(name.trim()))?;
-    let value = match value.trim().to_ascii_lowercase().as_str() {
+    let row = FLAGS.iter().find(|f| f.name.eq_ignore_ascii_case(name))?;
+    let value = match value.to_ascii_lowercase().as_str() {
         "on" => true,
         "off" => false,
         "default" => defaults.has(row.flag),

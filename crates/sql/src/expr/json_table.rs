@@ -177,7 +177,13 @@ impl JsonColumn {
                     }
                     _ => Err(self.no_scalar()),
                 };
-                value.or_else(|e| on_error.value(|| e))
+                value.or_else(|e| match on_error {
+                    // What is no member is none.
+                    Otherwise::Null if self.ty.base == BaseType::Enum && e.code == OUT_OF_RANGE => {
+                        Ok(Value::str(""))
+                    }
+                    _ => on_error.value(|| e),
+                })
             }
         }
     }
@@ -232,14 +238,18 @@ impl JsonColumn {
             row: 1,
         };
         assign(value, column, &cx).map_err(|e| match e.code {
-            1264 | 1292 | 1406 => {
-                let name = &self.name;
-                let m = format!("Value is out of range for JSON_TABLE's column '{name}'");
-                SqlError::new(OUT_OF_RANGE, m)
-            }
+            1264 | 1292 | 1406 => self.out_of_range(),
+            1265 if self.ty.is_enumerated() => self.out_of_range(),
             1265 | 1366 if self.ty.is_numeric() => self.no_number(),
             _ => e,
         })
+    }
+
+    /// Error 3669.
+    fn out_of_range(&self) -> SqlError {
+        let name = &self.name;
+        let m = format!("Value is out of range for JSON_TABLE's column '{name}'");
+        SqlError::new(OUT_OF_RANGE, m)
     }
 
     /// Error 3666.

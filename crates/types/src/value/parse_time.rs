@@ -146,14 +146,17 @@ fn parse_delimited(s: &[u8]) -> Option<ParsedDateTime> {
         year as u16
     };
     let mut i = n;
+    // Behind a point parts have two digits, whether or not something stands between them.
+    let points = s.get(n) == Some(&b'.');
+    let most = if points { 2 } else { PART };
     let part = |i: &mut usize| -> Option<u32> {
-        if *i < s.len() && is_delimiter(s[*i]) {
-            *i += 1;
-        } else {
-            return None;
+        match s.get(*i) {
+            Some(b) if is_delimiter(*b) => *i += 1,
+            _ if points => {}
+            _ => return None,
         }
         // Where parts are delimited they may have zeros before them.
-        let (v, n) = digits(s, *i, PART);
+        let (v, n) = digits(s, *i, most);
         if n == 0 {
             return None;
         }
@@ -192,7 +195,11 @@ fn parse_delimited(s: &[u8]) -> Option<ParsedDateTime> {
             i = read_clock(s, j + n, hour, &mut out)?;
         }
     }
-    finish(s, i, out)
+    let mut read = finish(s, i, out)?;
+    // Further digits are parts of a time, too.
+    let digits = |b: &u8| b.is_ascii_digit() || is_delimiter(*b);
+    read.trailing &= !(points && s[i..].iter().all(digits));
+    Some(read)
 }
 
 /// Reads `:mm:ss.frac` after the hour; where it ends.

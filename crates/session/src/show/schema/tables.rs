@@ -10,10 +10,29 @@ use millpond_sql::store_error::store_error;
 use millpond_sql::types::Schema;
 use millpond_sql::value::{DateTime, Value};
 
+/// In which order options are told; the others come behind.
+const ORDER: [&str; 10] = [
+    "max_rows",
+    "min_rows",
+    "avg_row_length",
+    "row_format",
+    "stats_sample_pages",
+    "stats_auto_recalc",
+    "stats_persistent",
+    "pack_keys",
+    "checksum",
+    "delay_key_write",
+];
+
 /// A table's CREATE_OPTIONS.
 fn create_options(schema: &Schema) -> String {
     let options = schema.options.to_string();
     let mut all: Vec<String> = options.split_whitespace().map(create_option).collect();
+    let place = |option: &String| {
+        let name = option.split('=').next().unwrap_or_default();
+        ORDER.iter().position(|o| *o == name).unwrap_or(ORDER.len())
+    };
+    all.sort_by_key(place);
     if schema.partitioning.is_some() {
         all.push("partitioned".into());
     }

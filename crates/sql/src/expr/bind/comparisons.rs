@@ -289,6 +289,8 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
         constant_as(i, &value.ty);
         match one {
             true => constant_beside(i, &value, "", scope)?,
+            // Two digits of a year stand for four only where it is compared with one.
+            false if value.ty.base == BaseType::Year => {}
             false => constants_beside(i, &value, scope)?,
         }
         if value.ty.is_numeric() {

@@ -143,6 +143,14 @@ pub(super) fn cast<'a>(
             None => return Ok(Value::Null),
         },
     };
+    // The day of a number is that of its whole seconds.
+    let day = ty.base == BaseType::Date && value.is_number();
+    let parsed = match (&value, parsed) {
+        (Value::Decimal(_) | Value::Double(_), Some(_)) if day => {
+            Value::Decimal(value.to_decimal().truncate(0)).to_datetime_in(session.sql_mode.get())
+        }
+        (_, parsed) => parsed,
+    };
     let good = parsed
         .filter(|d| date_allowed(d.date, session))
         .and_then(|d| {
