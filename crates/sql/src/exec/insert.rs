@@ -272,8 +272,14 @@ impl<'s> Insertion<'s> {
             return Err(column_count(self.writer.row()));
         };
         for ((v, ty), &c) in values.iter().zip(types).zip(&plan.columns) {
-            self.writer
-                .set_from(st.env, &mut row, c, (v.borrowed(), ty))?;
+            let value = (v.borrowed(), ty);
+            if let Err(e) = self.writer.set_from(st.env, &mut row, c, value) {
+                // What the row lacks is told all the same.
+                if let Err(missing) = self.writer.complete(st.env, &mut row, &plan.others) {
+                    st.env.behind.borrow_mut().push(Diagnostic::of(&missing));
+                }
+                return Err(e);
+            }
         }
         self.complete(st, &mut row)?;
         self.put(st, &mut row, carried).map(|_| ())

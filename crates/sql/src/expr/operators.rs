@@ -126,10 +126,13 @@ pub(crate) fn text_decimal(
         _ => by.is_quiet(),
     };
     let whole = p.used > 0 && b[p.used..].trim_ascii().is_empty();
-    if made && p.used == 0 {
+    // A constant was read before it is asked for its digits.
+    let constant = matches!(by.kind, ExprKind::Literal(_));
+    if p.used == 0 && !constant {
         let m = "Incorrect DECIMAL value: '0' for column '' at row -1";
         cx.session.complain(1366, m)?;
-    } else if !(made || whole || once && told_before(b, by, cx)) {
+    }
+    if !(made || whole || once && told_before(b, by, cx)) {
         truncated(cx.session, "DECIMAL", &Value::Bytes(b.into()))?;
     }
     Ok(p.value)

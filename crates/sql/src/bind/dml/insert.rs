@@ -123,7 +123,8 @@ impl<'p> Binder<'p, '_> {
             let at = at
                 .filter(|_| c.table.as_ref().is_none_or(here))
                 .ok_or_else(|| unknown_column(&[], n, "field list"))?;
-            if columns.contains(&at) {
+            // Of a view's columns none is missed: the last value counts.
+            if columns.contains(&at) && self.inserted.is_none() {
                 return Err(SqlError::new(1110, format!("Column '{n}' specified twice")));
             }
             columns.push(at);
@@ -261,7 +262,7 @@ impl<'p> Binder<'p, '_> {
             if let Given::Value { value, reads_new } = &mut g {
                 *reads_new = !reads(value, target).is_empty();
             }
-            if columns.contains(&c) {
+            if columns.contains(&c) && self.inserted.is_none() {
                 return Err(SqlError::new(
                     1110,
                     format!("Column '{}' specified twice", schema.columns[c].name),

@@ -100,6 +100,10 @@ pub(super) fn cast<'a>(
     if wide < min || wide > max {
         truncated(session, "INTEGER", &value)?;
     }
+    if unsigned && wide < 0 && matches!(value, Value::Bytes(_)) {
+        let m = "Cast to unsigned converted negative integer to its positive complement";
+        session.warn(1105, m);
+    }
     let bits = wide.clamp(min, max) as u64;
     Ok(if unsigned {
         Value::UInt(bits)
