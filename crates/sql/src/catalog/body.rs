@@ -169,6 +169,31 @@ fn read_column(r: &mut Reader<'_>, table: Collation) -> SqlResult<Column> {
     })
 }
 
+/// Passes a column by.
+pub(super) fn skip_column(r: &mut Reader<'_>) -> SqlResult<()> {
+    r.bytes()?;
+    r.number()?;
+    let flags = r.number()?;
+    let said = |flag: u64| flags & flag != 0;
+    for flag in [LENGTH_SAID, DECIMALS_SAID, COLLATION_SAID] {
+        if said(flag) {
+            r.number()?;
+        }
+    }
+    if said(MEMBERS_SAID) {
+        for _ in 0..r.count()? {
+            r.bytes()?;
+        }
+    }
+    if said(DEFAULT_SAID) && r.number()? > 2 {
+        r.bytes()?;
+    }
+    if said(COMMENT_SAID) {
+        r.bytes()?;
+    }
+    Ok(())
+}
+
 impl Schema {
     /// The schema of a stored table; error 1033 for bytes that are none.
     pub fn of(def: &TableDef) -> SqlResult<Schema> {

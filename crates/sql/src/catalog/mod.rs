@@ -40,6 +40,7 @@ pub mod programs;
 mod rule_body;
 mod rules;
 mod sections;
+mod skim;
 mod versions;
 mod view;
 
@@ -51,6 +52,7 @@ pub use options::KeptOptions;
 pub(crate) use partitioning::HIGH_KEY;
 pub use partitioning::{By, Limit, MAX_PARTITIONS, Partition, Partitioning, Spelled, Subpartition};
 pub use rules::{Check, CheckName, Generated};
+pub(crate) use skim::Skimmed;
 pub(crate) use versions::Source;
 pub use versions::{Fill, Step, Versions};
 pub use view::{View, is_view};

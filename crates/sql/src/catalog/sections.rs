@@ -21,13 +21,18 @@ use super::{foreign_keys, rule_body};
 use crate::error::SqlResult;
 
 const RULES: u64 = 1;
-const FOREIGN_KEYS: u64 = 2;
+pub const FOREIGN_KEYS: u64 = 2;
 const VERSIONS: u64 = 3;
 const ZEROFILL: u64 = 4;
 const VIEW: u64 = 5;
 const COMPUTED: u64 = 6;
 const OPTIONS: u64 = 7;
 const SRIDS: u64 = 8;
+
+/// Whether a section says nothing that is bound or named elsewhere than in it: what it says is the same in a copy, but for foreign keys.
+pub fn is_plain(number: u64) -> bool {
+    matches!(number, FOREIGN_KEYS | VERSIONS | ZEROFILL | OPTIONS | SRIDS)
+}
 
 /// The sections of a schema, with the bytes of each.
 pub fn of(s: &Schema) -> Vec<(u64, Vec<u8>)> {

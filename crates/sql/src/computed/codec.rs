@@ -11,7 +11,7 @@ use millpond_store::{
 
 use super::columns::{self, take_failure};
 use crate::catalog::bytes::has_sections;
-use crate::catalog::{Versions, WORK_DATABASE};
+use crate::catalog::{Check, ForeignKey, Skimmed, Versions, WORK_DATABASE};
 use crate::types::Schema;
 use crate::{fulltext, spatial};
 
@@ -89,24 +89,32 @@ impl CodecFactory for Codecs {
         if def.database == WORK_DATABASE || !has_sections(&def.body) {
             return References::default();
         }
-        Schema::of(def).map_or(References::default(), |s| references(&s, &def.name))
+        let skimmed = Skimmed::of(&def.body).and_then(|s| s.map(|s| s.foreign_keys()).transpose());
+        match skimmed {
+            Ok(Some(keys)) => references_of(&keys, &[], &def.name),
+            _ => Schema::of(def).map_or(References::default(), |s| references(&s, &def.name)),
+        }
     }
 }
 
 /// What the definition of a table of this name refers to.
 pub(crate) fn references(schema: &Schema, table: &str) -> References {
-    let parents = schema.foreign_keys.iter().map(|k| k.parent.clone());
+    references_of(&schema.foreign_keys, &schema.checks, table)
+}
+
+/// The same by what it has of foreign keys and checks.
+pub(crate) fn references_of(keys: &[ForeignKey], checks: &[Check], table: &str) -> References {
     References {
-        parents: parents.collect(),
-        constraints: constraints(schema, table),
+        parents: keys.iter().map(|k| k.parent.clone()).collect(),
+        constraints: constraints(keys, checks, table),
     }
 }
 
 /// The constraints whose names a table's database has once.
-fn constraints(schema: &Schema, table: &str) -> Vec<Constraint> {
-    let keys = schema.foreign_keys.iter().map(|k| k.name.clone());
+fn constraints(keys: &[ForeignKey], checks: &[Check], table: &str) -> Vec<Constraint> {
+    let keys = keys.iter().map(|k| k.name.clone());
     let keys = keys.map(|name| (ConstraintKind::ForeignKey, name));
-    let checks = schema.checks.iter().map(|c| c.name.of(table));
+    let checks = checks.iter().map(|c| c.name.of(table));
     let checks = checks.map(|name| (ConstraintKind::Check, name));
     let named = |(kind, name): (_, String)| Constraint {
         kind,

@@ -36,8 +36,8 @@ mod role;
 mod rows;
 mod scope;
 
-pub(crate) use codec::references;
 pub use codec::{Codecs, entries};
+pub(crate) use codec::{references, references_of};
 pub use columns::take_failure;
 pub use read::{Definition, columns_read, read};
 pub use role::Role;

@@ -8,6 +8,8 @@
 //!
 //! Whoever runs it is asked about each part while it is locked ([`Ddl::create_database_like`]).
 
+use std::cell::Cell;
+
 use millpond_store::engine::{CopiedParts, CopiedTable, CopyDatabase};
 use millpond_store::{Error, Object, TableDef};
 use millpond_syntax::Keyword;
@@ -18,8 +20,8 @@ use millpond_syntax::text::unquote;
 use super::create::unix_now;
 use super::{Ddl, Done, names, not_system};
 use crate::catalog::programs::{ProgramDef, ProgramKind};
-use crate::catalog::{Schema, Versions, View};
-use crate::computed::references;
+use crate::catalog::{ForeignKey, Schema, Skimmed, Versions, View};
+use crate::computed::{references, references_of};
 use crate::env::is_system_schema;
 use crate::env::sql_mode::flags;
 use crate::error::{SqlError, SqlResult};
@@ -93,6 +95,7 @@ impl Ddl<'_> {
                 what,
                 permit,
                 failed: &mut failed,
+                awaited: Cell::new(None),
             };
             self.engine.copy_database(self.owner, copy, &mut parts)
         })?;
@@ -129,10 +132,20 @@ struct Parts<'d, 'a> {
     what: DatabaseLike<'d>,
     permit: &'d Permit<'d>,
     failed: &'d mut Option<SqlError>,
+    /// Whether tables refer to the copy already, once that was asked.
+    awaited: Cell<Option<bool>>,
 }
 
 impl CopiedParts for Parts<'_, '_> {
     fn table(&mut self, def: &TableDef) -> millpond_store::Result<CopiedTable> {
+        let skimmed = match self.what.data {
+            true => Skimmed::of(&def.body).map_err(|e| self.fail(e))?,
+            // Schema versions are left behind.
+            false => None,
+        };
+        if let Some(skimmed) = skimmed {
+            return self.plain_table(def, &skimmed).map_err(|e| self.fail(e));
+        }
         let schema = self.schema(def).map_err(|e| self.fail(e))?;
         Ok(CopiedTable {
             body: schema.table_body(),
@@ -155,12 +168,47 @@ impl Parts<'_, '_> {
         Error::Interrupted
     }
 
+    /// The copy of a table about which nothing has to be bound, with its rows.
+    fn plain_table(&self, def: &TableDef, skimmed: &Skimmed<'_>) -> SqlResult<CopiedTable> {
+        (self.permit)(Part::Table(&def.name))?;
+        let mut keys = skimmed.foreign_keys()?;
+        self.refer_to_copy(&mut keys)?;
+        if self.is_awaited()? {
+            self.check_orphans(def, &Schema::of(def)?)?;
+        }
+        Ok(CopiedTable {
+            body: skimmed.with(unix_now(), &keys),
+            partition_body: None,
+            references: references_of(&keys, &[], &def.name),
+        })
+    }
+
+    /// Has foreign keys to tables of the model refer to those of the copy.
+    fn refer_to_copy(&self, keys: &mut [ForeignKey]) -> SqlResult<()> {
+        for key in keys {
+            match key.parent.0 == self.what.like {
+                true => key.parent.0 = self.what.name.to_string(),
+                false => (self.permit)(Part::Parent(&key.parent))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether tables of other databases refer to the copy's name already.
+    fn is_awaited(&self) -> SqlResult<bool> {
+        if let Some(known) = self.awaited.get() {
+            return Ok(known);
+        }
+        let name = self.what.name;
+        let found = self.ddl.engine.has_children_in(name);
+        let found = found.map_err(|e| store_error(e, name))?;
+        self.awaited.set(Some(found));
+        Ok(found)
+    }
+
     /// The copy of a table or view.
     fn schema(&self, def: &TableDef) -> SqlResult<Schema> {
         let mut schema = Schema::of(def)?;
-        let DatabaseLike {
-            name, like, data, ..
-        } = self.what;
         if let Some(view) = &schema.view {
             (self.permit)(Part::View(&def.name, view))?;
             let view = self.view(&def.name, view)?;
@@ -170,14 +218,11 @@ impl Parts<'_, '_> {
         }
         (self.permit)(Part::Table(&def.name))?;
         schema.created = unix_now();
-        for key in &mut schema.foreign_keys {
-            match key.parent.0 == like {
-                true => key.parent.0 = name.to_string(),
-                false => (self.permit)(Part::Parent(&key.parent))?,
-            }
+        self.refer_to_copy(&mut schema.foreign_keys)?;
+        if self.is_awaited()? {
+            self.check_orphans(def, &schema)?;
         }
-        self.check_orphans(def, &schema)?;
-        if !data {
+        if !self.what.data {
             schema = schema.with_versions(Versions::default());
         }
         Ok(schema)

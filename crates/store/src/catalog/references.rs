@@ -162,6 +162,29 @@ impl Catalog {
         Ok(children)
     }
 
+    /// Visits what refers to tables of a database, and those: parent, child.
+    pub fn each_child_in(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        f: &mut dyn FnMut((String, String), (String, String)) -> Result<()>,
+    ) -> Result<()> {
+        let Some(table) = self.references.get() else {
+            return Ok(());
+        };
+        let mut prefix = vec![PARENT];
+        put_name(&mut prefix, database);
+        let mut scan = scan(table, txn, prefix, Fetch::Key)?;
+        while let Some(row) = scan.next(txn)? {
+            let key = row.clustered_key;
+            let Some((parent, child)) = parent_of(key).zip(names(key, 2)) else {
+                return Err(Error::Corrupt("a row of references names no table".into()));
+            };
+            f(parent, child)?;
+        }
+        Ok(())
+    }
+
     /// What is to be done about references when a database goes. Reads the entries of all references there are, for they are ordered by what is referred
     /// to; `each` is called now and then.
     pub fn references_of_database(

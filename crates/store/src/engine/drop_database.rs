@@ -92,9 +92,9 @@ impl Inner {
             mdl.lock(txn.owner(), &lock, MdlMode::Exclusive)?;
         }
         if alone {
-            let named = tables.iter().map(|t| (database.to_string(), t.clone()));
-            self.refuse_referenced(txn, &named.collect::<Vec<_>>())?;
+            self.refuse_referenced_from_outside(txn, database, tables)?;
         }
+        after.relations.all_of(database);
         after.gather();
         for table in tables {
             not_killed(txn.owner())?;

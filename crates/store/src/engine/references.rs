@@ -33,6 +33,8 @@ pub(super) struct Relations {
     tables: BTreeMap<TableName, i32>,
     /// A database that the transaction makes, whose tables nobody else knows.
     new_database: Option<String>,
+    /// A database of which all tables are noted.
+    whole: Option<String>,
     /// The tables that refer to those noted, once they were looked for by [`Inner::need_relations`]. Nobody can add to them who does not have the locks
     /// of the new database.
     children: Option<BTreeSet<TableName>>,
@@ -53,6 +55,12 @@ impl Relations {
     /// All tables of this database are the transaction's own making.
     pub(super) fn all_new_in(&mut self, database: &str) {
         self.new_database = Some(database.into());
+        self.all_of(database);
+    }
+
+    /// All tables of this database come or go. So what refers to them is looked for at once rather than by each name.
+    pub(super) fn all_of(&mut self, database: &str) {
+        self.whole = Some(database.into());
     }
 
     /// Notes a new table, and what its definition refers to.
@@ -145,7 +153,18 @@ impl Inner {
         relations: &Relations,
     ) -> Result<BTreeSet<TableName>> {
         let mut children = BTreeSet::new();
-        for (name, _) in relations.tables.iter().filter(|(_, n)| **n != 0) {
+        let whole = relations.whole.as_deref();
+        if let Some(database) = whole {
+            self.catalog
+                .each_child_in(txn, database, &mut |parent, child| {
+                    if relations.tables.get(&parent).is_some_and(|n| *n != 0) {
+                        children.insert(child);
+                    }
+                    Ok(())
+                })?;
+        }
+        let noted = relations.tables.iter().filter(|(_, n)| **n != 0);
+        for (name, _) in noted.filter(|(name, _)| Some(&*name.0) != whole) {
             children.extend(self.catalog.children(txn, &name.0, &name.1)?);
         }
         Ok(children)
@@ -255,6 +274,22 @@ impl Inner {
         Ok(())
     }
 
+    /// Error [`Error::Referenced`] if a table of another database refers to one of these, in order, which are all that theirs has.
+    pub(super) fn refuse_referenced_from_outside(
+        &self,
+        txn: &mut Txn,
+        database: &str,
+        tables: &[String],
+    ) -> Result<()> {
+        self.catalog
+            .each_child_in(txn, database, &mut |table, by| match by.0 != database
+                && tables.binary_search(&table.1).is_ok()
+            {
+                true => Err(Error::Referenced { table, by }),
+                false => Ok(()),
+            })
+    }
+
     /// Replaces bodies of locked tables.
     pub(super) fn put_bodies(
         &self,
@@ -307,6 +342,22 @@ impl Engine {
             return Ok(Vec::new());
         }
         catalog.read(|txn| catalog.children(txn, database, name))
+    }
+
+    /// Whether a table refers to any name in a database, whether or not there is such a table, as of now.
+    pub fn has_children_in(&self, database: &str) -> Result<bool> {
+        let catalog = &self.0.catalog;
+        if catalog.references().is_none() {
+            return Ok(false);
+        }
+        let mut any = false;
+        catalog.read(|txn| {
+            catalog.each_child_in(txn, database, &mut |_, _| {
+                any = true;
+                Ok(())
+            })
+        })?;
+        Ok(any)
     }
 
     /// Locks names exclusively, whether or not there are tables of them, until the guard is dropped. The owner has no
