@@ -447,7 +447,11 @@ impl Joiner<'_> {
         let refs: Vec<&Cond> = conds.iter().collect();
         let choice = self.choose(n, &refs, around.bits, lead);
         let choice = choice.or_else(|| self.choose(n, &refs, around.bits, Lead::Nobody));
-        let ways = self.ways(n, &refs, around.bits, choice.as_ref());
+        let ways = self.ways(n, &refs, around.bits, choice.as_ref(), || {
+            let own = refs.iter().copied().filter(|c| c.needs == 1 << n);
+            let own = self.choose(n, &own.collect::<Vec<_>>(), 0, Lead::Nobody);
+            own.map(|c| (c.whole, c.rows))
+        });
         let hash = match ways.by_hash(around.rows) {
             true => self.hash(n, &conds, around.bits),
             false => None,
@@ -548,9 +552,16 @@ impl Joiner<'_> {
         usable.then_some((key, probe, ty, *op == CompareOp::NullSafeEq))
     }
 
-    /// What reading a source costs by an access path and by hashing it, beside the rows of `available`.
-    pub fn ways(&self, n: usize, conds: &[&Cond], available: u64, choice: Option<&Choice>) -> Ways {
-        let bit = 1 << n;
+    /// What reading a source costs by an access path and by hashing it, beside the rows of `available`. `own`: cost and rows of a stored one's
+    /// path under the conditions that are its own.
+    pub fn ways(
+        &self,
+        n: usize,
+        conds: &[&Cond],
+        available: u64,
+        choice: Option<&Choice>,
+        own: impl FnOnce() -> Option<(f64, f64)>,
+    ) -> Ways {
         let computed_each_time = matches!(self.sources[n].kind, SourceKind::Lateral(_));
         let hashed = available != 0
             && self.peek.env.switches.get().has(Flag::BlockNestedLoop)
@@ -559,13 +570,10 @@ impl Joiner<'_> {
             && conds
                 .iter()
                 .any(|c| self.hashable(n, c, available).is_some());
-        let own: Vec<&Cond> = conds.iter().copied().filter(|c| c.needs == bit).collect();
         let build = match (hashed, choice) {
             (false, _) => None,
             (true, None) => Some((self.computed[n].rows, self.computed[n].rows)),
-            (true, Some(_)) => self
-                .choose(n, &own, 0, Lead::Nobody)
-                .map(|c| (c.whole, c.rows)),
+            (true, Some(_)) => own(),
         };
         let by_index = choice.is_some_and(|c| {
             let narrows =

@@ -92,6 +92,15 @@ struct Known {
     rows: f64,
 }
 
+/// A table read by its own conditions alone.
+#[derive(Clone, Copy)]
+pub struct Own {
+    /// Cost and rows of the path chosen; `None`: it is computed.
+    pub path: Option<(f64, f64)>,
+    /// Rows that meet the conditions.
+    left: f64,
+}
+
 /// A search for the order of a join's items.
 pub struct Search<'s, 'a> {
     joiner: &'s Joiner<'a>,
@@ -110,6 +119,8 @@ pub struct Search<'s, 'a> {
     /// By item, those of them that compare one of its columns with something of the others.
     equalities: Vec<Vec<Equality>>,
     known: HashMap<(usize, u64, u64), Known>,
+    /// By item, what its own conditions leave of it, once that was asked for.
+    own: Vec<Option<Own>>,
     /// Tables of which constants find one row at most.
     single: Vec<bool>,
 }
@@ -167,6 +178,7 @@ impl<'s, 'a> Search<'s, 'a> {
             needs,
             after,
             known: HashMap::new(),
+            own: vec![None; items.len()],
         }
     }
 
@@ -199,7 +211,7 @@ impl<'s, 'a> Search<'s, 'a> {
         let known = match &self.items[at].kind {
             ItemKind::Leaf(n) => {
                 let conds = self.usable(at, available);
-                alone(self.joiner, *n, &conds, available)
+                alone(self.joiner, *n, &conds, available, &mut self.own[at])
             }
             ItemKind::Nest { members, on, kind } => {
                 nest(self.joiner, members, on, *kind, available)
@@ -295,25 +307,25 @@ fn equalities<'c>(
     list
 }
 
-/// A table beside others, but for what equalities with their columns leave of it.
-fn alone(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known {
-    let choice = joiner.choose(n, conds, available, Lead::Nobody);
-    let ways = joiner.ways(n, conds, available, choice.as_ref());
-    let (own, others): (Vec<&Cond>, Vec<&Cond>) =
+/// A table beside others, but for what equalities with their columns leave of it. `own`: what its own conditions leave, if that is known.
+fn alone(
+    joiner: &Joiner<'_>,
+    n: usize,
+    conds: &[&Cond],
+    available: u64,
+    own: &mut Option<Own>,
+) -> Known {
+    let (mine, others): (Vec<&Cond>, Vec<&Cond>) =
         conds.iter().partition(|c| c.needs & available == 0);
-    let alone = match available {
-        0 => choice,
-        _ => joiner.choose(n, &own, 0, Lead::Nobody),
+    let choice = joiner.choose(n, conds, available, Lead::Nobody);
+    let mut own = || {
+        *own.get_or_insert_with(|| match available {
+            0 => joiner.own(n, &mine, choice.as_ref()),
+            _ => joiner.own(n, &mine, joiner.choose(n, &mine, 0, Lead::Nobody).as_ref()),
+        })
     };
-    let left = match &alone {
-        Some(choice) if joiner.counts_conditions() => choice.left,
-        Some(choice) => choice.rows,
-        None if !joiner.counts_conditions() => joiner.rows(n),
-        None => {
-            let share = joiner.asked(n).share(own.iter().map(|c| &c.expr), None);
-            joiner.rows(n) * share
-        }
-    };
+    let left = own().left;
+    let ways = joiner.ways(n, conds, available, choice.as_ref(), || own().path);
     let share: f64 = match joiner.counts_conditions() {
         true => others
             .iter()
@@ -330,7 +342,7 @@ fn alone(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Know
 
 /// A table beside others.
 fn leaf(joiner: &Joiner<'_>, n: usize, conds: &[&Cond], available: u64) -> Known {
-    let known = alone(joiner, n, conds, available);
+    let known = alone(joiner, n, conds, available, &mut None);
     let equalities = equalities(joiner, n, conds.iter().copied());
     Known {
         rows: known.rows * met(joiner, n, &equalities, available),
@@ -395,6 +407,22 @@ impl<'a> Joiner<'a> {
             .switches
             .get()
             .has(Flag::ConditionFanoutFilter)
+    }
+    /// What a path under a table's own conditions leaves of it.
+    fn own(&self, n: usize, conds: &[&Cond], choice: Option<&Choice>) -> Own {
+        let left = match choice {
+            Some(choice) if self.counts_conditions() => choice.left,
+            Some(choice) => choice.rows,
+            None if !self.counts_conditions() => self.rows(n),
+            None => {
+                let share = self.asked(n).share(conds.iter().map(|c| &c.expr), None);
+                self.rows(n) * share
+            }
+        };
+        Own {
+            path: choice.map(|c| (c.whole, c.rows)),
+            left,
+        }
     }
     fn asked(&self, n: usize) -> Asked<'a> {
         Asked {
