@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use millpond_session::{ConnectionInfo, Instance, InstanceOptions};
 use millpond_store::Options;
+use millpond_store::crypt::{CommandKeyring, FileKeyring};
 
 use crate::connection::Connection;
 use crate::error::Result;
@@ -57,6 +58,17 @@ impl Builder {
     /// Whether new tables get a file of their own unless they say otherwise.
     pub fn file_per_table(mut self, on: bool) -> Builder {
         self.store.file_per_table = on;
+        self
+    }
+    /// Where the master keys are that the database is encrypted by, or is to be when it is made: a file, see `docs/encryption.md`. It is made with the
+    /// database if it is not there, and may not lie in the database's directory.
+    pub fn keyring_file(mut self, file: impl AsRef<Path>) -> Builder {
+        self.store.keyring = Some(Arc::new(FileKeyring::new(file.as_ref())));
+        self
+    }
+    /// A command, run by `sh`, that prints the master keys.
+    pub fn keyring_command(mut self, command: impl Into<String>) -> Builder {
+        self.store.keyring = Some(Arc::new(CommandKeyring::new(command)));
         self
     }
     /// Sets a system variable from the start, by MySQL's name.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `archive` | the log's archive |
 //! | `data_file` | where the shared data file is |
+//! | `encryption` | where a keyring may be, and what variables say of it |
 //! | `facts` | what virtual tables and system variables ask of a session |
 //! | `heaviest` | the statements that took most time, for who asks without SQL |
 //! | `login` | letting clients in |
@@ -29,6 +30,7 @@ use millpond_store::{DropAlgorithm, Engine, Options};
 
 mod archive;
 mod data_file;
+pub(crate) mod encryption;
 mod facts;
 mod heaviest;
 mod login;
@@ -289,6 +291,7 @@ impl Instance {
                 format!("Can't open the data directory '{}': {e}", path.display()),
             )
         };
+        encryption::check_place(path, &options.store)?;
         let asked = data_file::asked(&options.variables)?;
         let storage = RealStorage::new(path).map_err(cannot)?;
         let storage = asked.place(storage).map_err(cannot)?;
@@ -383,6 +386,7 @@ impl Instance {
         let files = storage.counts().clone();
         let engine = Engine::open(Arc::new(storage), store, Arc::new(Codecs))
             .map_err(|e| store_error(e, ""))?;
+        encryption::show(&globals, &engine);
         globals.put(
             vars::known("innodb_open_files"),
             VarValue::UInt(engine.open_files_limit() as u64),

@@ -14,7 +14,7 @@ use millpond_sql::env::privileges::{self as p, Privileges};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
     self, Account, AdminStatement, AlterAction, AlterTable, Definer, Explain, FlushItem,
-    FlushPlain, ForeignKey, InstanceAction, KeyPartOf, MaintenanceVerb, ObjectName,
+    FlushPlain, ForeignKey, InstanceAction, InstancePlain, KeyPartOf, MaintenanceVerb, ObjectName,
     PartitionAction, PartitionVerb, RoutineStatement, SchemaStatement, SessionStatement, Show,
     ShowKind, StatementKind, TableElement, TableStatement, TransactionStatement,
 };
@@ -407,6 +407,9 @@ impl Asker<'_> {
             S::Kill { .. } => Ok(()),
             S::AlterInstance(InstanceAction::ReloadTls { .. }) => {
                 self.access.check_dynamic("CONNECTION_ADMIN")
+            }
+            S::AlterInstance(InstanceAction::Plain(InstancePlain::RotateInnodbMasterKey)) => {
+                self.access.check_dynamic("ENCRYPTION_KEY_ADMIN")
             }
             S::Backup { .. } => self.access.check_dynamic("BACKUP_ADMIN"),
             S::Shutdown | S::Restart => self.access.check_global(p::SHUTDOWN),

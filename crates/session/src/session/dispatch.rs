@@ -5,18 +5,20 @@ use crate::show;
 use crate::statements::Compiled;
 use crate::statements::kinds::{self, Effect};
 use crate::watch;
+use millpond_sql::ddl::encryption::no_master_key;
 use millpond_sql::ddl::{DatabaseLike, Ddl, Done};
 use millpond_sql::env::{is_system_schema, privileges};
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{
-    AdminStatement, Explain, Ident, InstanceAction, MaintenanceOption, MaintenanceVerb, ObjectName,
-    PrepareSource, SchemaStatement, SessionStatement, SetStatement, ShowKind, StatementKind,
-    TableStatement, TransactionStatement, UserVariable,
+    AdminStatement, Explain, Ident, InstanceAction, InstancePlain, MaintenanceOption,
+    MaintenanceVerb, ObjectName, PrepareSource, SchemaStatement, SessionStatement, SetStatement,
+    ShowKind, StatementKind, TableStatement, TransactionStatement, UserVariable,
 };
 use millpond_sql::plan::Plan;
 use millpond_sql::planner::{self, PlanContext};
 use millpond_sql::result::{ColumnMeta, Completion, ResultSink};
+use millpond_sql::store_error::store_error;
 use millpond_sql::value::Value;
 
 /// What a statement that is not planned answers.
@@ -431,6 +433,14 @@ impl Session {
                     }
                 }
                 self.instance.reload_tls(*no_rollback)?;
+                Ok(Answer::ok())
+            }
+            S::AlterInstance(InstanceAction::Plain(InstancePlain::RotateInnodbMasterKey)) => {
+                let engine = &self.instance.0.engine;
+                if engine.master_key_id().is_none() {
+                    return Err(no_master_key());
+                }
+                engine.rotate_master_key().map_err(|e| store_error(e, ""))?;
                 Ok(Answer::ok())
             }
             S::Flush { items, .. } => {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::persist::{check_may_persist_only, check_persistable};
 use crate::accounts::access::needs;
-use crate::instance::Facts;
+use crate::instance::{Facts, encryption};
 use crate::vars::{self, Access, Def, SessionVars, VarScope, VarValue};
 use millpond_sql::env::sql_mode;
 use millpond_sql::env::{Locals, SessionEnv, locale};
@@ -137,8 +137,9 @@ impl Setter<'_> {
             Given::Value(v) => self.converted(index, v)?,
         };
         let value = self.bounded(def, value)?;
+        let is_default = || value == VarValue::from(def.default);
         if def.access == Access::Fixed
-            && value != VarValue::from(def.default)
+            && (encryption::VARIABLES.contains(&def.name) || !is_default())
             && value != self.facts.vars.get(index)
         {
             return Err(SqlError::unsupported(format_args!(

@@ -251,6 +251,7 @@ pub(crate) fn database_text(
     name: &str,
     if_not_exists: bool,
     collation: Collation,
+    encrypted: bool,
     quotes: Quotes,
 ) -> String {
     let mut out = format!(
@@ -264,6 +265,7 @@ pub(crate) fn database_text(
         collation.charset()
     );
     out.push_str(&said(collation));
-    out.push_str(" */ /*!80016 DEFAULT ENCRYPTION='N' */");
+    let encryption = if encrypted { 'Y' } else { 'N' };
+    let _ = write!(out, " */ /*!80016 DEFAULT ENCRYPTION='{encryption}' */");
     out
 }

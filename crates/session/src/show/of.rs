@@ -226,6 +226,8 @@ fn create_database(name: &str, if_not_exists: bool, env: &SessionEnv) -> SqlResu
             collation => collation?,
         }
     };
+    let engine = facts(env)?.instance.engine();
+    let encrypted = engine.master_key_id().is_some();
     Ok(one_row(
         &[
             ("Database", Ty::Str(64)),
@@ -233,7 +235,7 @@ fn create_database(name: &str, if_not_exists: bool, env: &SessionEnv) -> SqlResu
         ],
         vec![
             name.to_string(),
-            database_text(name, if_not_exists, collation, quotes(env)),
+            database_text(name, if_not_exists, collation, encrypted, quotes(env)),
         ],
     ))
 }

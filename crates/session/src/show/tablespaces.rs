@@ -219,6 +219,10 @@ fn tablespaces() -> Virtual {
     Virtual::new(IS, "INNODB_TABLESPACES", COLUMNS, |cx, emit| {
         let looks = cx.reads(ROOM);
         let version = crate::vars::VERSION.split('-').next().unwrap_or_default();
+        let encrypted = match cx.facts.instance.engine().master_key_id() {
+            Some(_) => "Y",
+            None => "N",
+        };
         // MySQL leaves its system tablespace out.
         for t in all(cx)?.into_iter().filter(|t| t.kind != Kind::System) {
             let bytes = match looks {
@@ -239,7 +243,7 @@ fn tablespaces() -> Virtual {
                 n(0u64),
                 s(version),
                 Value::Int(1),
-                s("N"),
+                s(encrypted),
                 s(match t.kind {
                     Kind::Undo => "active",
                     _ => "normal",

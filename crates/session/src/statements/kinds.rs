@@ -5,9 +5,9 @@ use crate::watch::StatementKind as W;
 use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{
     AccountStatement, AdminStatement, AlterAction, AlterTable, CompoundStatement, CreateTable,
-    DeleteTarget, Explain, Grant, Ident, Insert, InsertSource, InstanceAction, Items,
-    MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb, ProgramKind, QueryBody,
-    RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
+    DeleteTarget, Explain, Grant, Ident, Insert, InsertSource, InstanceAction, InstancePlain,
+    Items, MaintenanceOption, MaintenanceVerb, PartitionAction, PartitionVerb, ProgramKind,
+    QueryBody, RoutineStatement, SchemaStatement, SessionStatement, SetStatement, Show, ShowKind,
     StatementKind, TableRef, TableStatement, TablespaceKind, TransactionStatement, Update,
     XaStatement,
 };
@@ -410,9 +410,10 @@ fn admin_row(kind: &StatementKind, statement: &AdminStatement) -> SqlResult<Row>
         S::Histogram { .. } => maintenance_row(MaintenanceVerb::Analyze),
         S::Flush { .. } => Row::new(C::Flush, W::Other, Effect::Commits),
         S::Kill { .. } => Row::new(C::Kill, W::Other, Effect::Own),
-        S::AlterInstance(InstanceAction::ReloadTls { .. }) => {
-            Row::new(C::AlterInstance, W::Other, Effect::Commits)
-        }
+        S::AlterInstance(
+            InstanceAction::ReloadTls { .. }
+            | InstanceAction::Plain(InstancePlain::RotateInnodbMasterKey),
+        ) => Row::new(C::AlterInstance, W::Other, Effect::Commits),
         S::AlterInstance(_) => return refused("ALTER INSTANCE"),
         S::Backup { .. } => Row::new(C::Backup, W::Other, Effect::Own).unpreparable(),
         S::ResetPersist { .. } => Row::new(C::Reset, W::Other, Effect::Own),

@@ -281,6 +281,7 @@ pub(super) static VARS: &[Def] = &[
         T("InnoDB"),
         Fixed,
     ),
+    def("default_table_encryption", Both, BOOL, B(false), Fixed),
     def(
         "default_tmp_storage_engine",
         Both,
@@ -631,6 +632,7 @@ pub(super) static VARS: &[Def] = &[
         U(268_435_456),
         ReadOnly,
     ),
+    def("innodb_redo_log_encrypt", Global, BOOL, B(false), Fixed),
     def(
         "innodb_rollback_on_timeout",
         Global,
@@ -674,6 +676,7 @@ pub(super) static VARS: &[Def] = &[
         U(0),
         Fixed,
     ),
+    def("innodb_undo_log_encrypt", Global, BOOL, B(false), Fixed),
     def("innodb_use_native_aio", Global, BOOL, B(false), ReadOnly),
     def(
         "innodb_version",

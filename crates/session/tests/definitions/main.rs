@@ -3,6 +3,7 @@
 mod bit_rot;
 mod ddl;
 mod drop_database;
+mod encryption;
 mod instant;
 mod online_ddl;
 mod online_rebuild;

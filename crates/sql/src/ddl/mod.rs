@@ -25,6 +25,7 @@
 //! | `convert` | rows as they are to be |
 //! | `follow` | what becomes of rows while they are written anew |
 //! | `verify` | rows held to constraints that are new |
+//! | `encryption` | ENCRYPTION |
 //! | `tablespace` | general tablespaces |
 //! | `temporary` | temporary tables |
 //! | `view` | CREATE, ALTER and DROP VIEW |
@@ -42,6 +43,7 @@ mod column;
 mod comment;
 mod convert;
 mod create;
+pub mod encryption;
 mod expressions;
 mod follow;
 mod foreign_keys;
@@ -481,7 +483,7 @@ impl<'a> Ddl<'a> {
         }
         let server = (self.env.sys_var)("", "collation_server")?;
         let default = Collation::by_name(&String::from_utf8_lossy(&server.to_text()))?;
-        let collation = database_options(options, default)?;
+        let collation = self.database_options(options, default)?;
         let made = match is_system_schema(name) {
             true => Err(Error::DatabaseExists(name.to_string())),
             false => {
@@ -516,7 +518,7 @@ impl<'a> Ddl<'a> {
         };
         not_system(&name, self.env)?;
         let now = database_collation(self.engine, &name)?;
-        let then = database_options(options, now)?;
+        let then = self.database_options(options, now)?;
         self.engine
             .set_database_options(self.owner, &name, then.name().as_bytes())
             .map_err(|e| store_error(e, &name))?;
@@ -553,26 +555,33 @@ impl<'a> Ddl<'a> {
     }
 }
 
-/// The collation that a database's options ask for; the others are as every database has them, or refused.
-fn database_options(options: &[DatabaseOption], default: Collation) -> SqlResult<Collation> {
-    use DatabaseOption as O;
-    let (mut charset, mut collation) = (None, None);
-    for option in options {
-        match option {
-            O::Charset(name) => {
-                let now = name.as_ref().map(|n| n.as_str());
-                options::one_charset(charset, now)?;
-                charset = now;
+impl Ddl<'_> {
+    /// The collation that a database's options ask for; the others are as every database has them, or refused.
+    fn database_options(
+        &self,
+        options: &[DatabaseOption],
+        default: Collation,
+    ) -> SqlResult<Collation> {
+        use DatabaseOption as O;
+        let (mut charset, mut collation) = (None, None);
+        for option in options {
+            match option {
+                O::Charset(name) => {
+                    let now = name.as_ref().map(|n| n.as_str());
+                    options::one_charset(charset, now)?;
+                    charset = now;
+                }
+                O::Collate(name) => collation = name.as_ref().map(|n| n.as_str()),
+                O::Encryption(value) => self.database_encryption(value)?,
+                O::ReadOnly(None | Some(0)) => {}
+                O::ReadOnly(Some(_)) => {
+                    return Err(SqlError::unsupported("READ ONLY of a database"));
+                }
+                O::Comment(_) => return Err(SqlError::unsupported("COMMENT of a database")),
             }
-            O::Collate(name) => collation = name.as_ref().map(|n| n.as_str()),
-            O::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
-            O::Encryption(_) => return Err(SqlError::unsupported("ENCRYPTION")),
-            O::ReadOnly(None | Some(0)) => {}
-            O::ReadOnly(Some(_)) => return Err(SqlError::unsupported("READ ONLY of a database")),
-            O::Comment(_) => return Err(SqlError::unsupported("COMMENT of a database")),
         }
+        crate::parse::collation_of(charset, collation, default)
     }
-    crate::parse::collation_of(charset, collation, default)
 }
 
 fn unknown_tables(missing: &[(String, String)]) -> SqlError {

@@ -113,7 +113,7 @@ impl Ddl<'_> {
                 let (limit, of) = ((MAX_COMMENT, 1628), format!("table '{table}'"));
                 out.comment = Some(comment::fitting(text, limit, &of, self.env)?);
             }
-            O::Text(TextOption::Encryption, value) if value.eq_ignore_ascii_case("n") => {}
+            O::Text(TextOption::Encryption, value) => self.encryption(value)?,
             O::Text(TextOption::Compression, value)
                 if value.is_empty() || value.eq_ignore_ascii_case("none") => {}
             O::Tablespace(name) => out.tablespace = Some(name.as_str().to_string()),

@@ -91,7 +91,7 @@ struct Options {
 }
 
 impl Options {
-    fn of(statement: &TablespaceStatement) -> SqlResult<Options> {
+    fn of(statement: &TablespaceStatement, ddl: &Ddl<'_>) -> SqlResult<Options> {
         use TablespaceNumber as N;
         use TablespaceOption as O;
         let mut options = Options::default();
@@ -118,7 +118,7 @@ impl Options {
                 }
                 O::RenameTo(name) => options.to = Some(name.as_str().to_string()),
                 O::Engine(name) => check_engine(name.as_str())?,
-                O::Encryption(value) if value.eq_ignore_ascii_case("n") => {}
+                O::Encryption(value) => ddl.encryption(value)?,
                 // What InnoDB takes and does nothing with, other engines' options among it.
                 O::Number(
                     N::AutoextendSize | N::InitialSize | N::ExtentSize | N::MaxSize | N::NodeGroup,
@@ -127,11 +127,9 @@ impl Options {
                 | O::Wait(_)
                 | O::Comment(_)
                 | O::EngineAttribute(_) => {}
-                O::Number(..)
-                | O::File(..)
-                | O::UseLogfileGroup(_)
-                | O::SetActive(_)
-                | O::Encryption(_) => return Err(SqlError::unsupported(option)),
+                O::Number(..) | O::File(..) | O::UseLogfileGroup(_) | O::SetActive(_) => {
+                    return Err(SqlError::unsupported(option));
+                }
             }
         }
         Ok(options)
@@ -231,7 +229,7 @@ impl Ddl<'_> {
     /// CREATE, ALTER and DROP TABLESPACE.
     pub(super) fn tablespace(&self, statement: &TablespaceStatement) -> SqlResult<Done> {
         let name = statement.name.as_str();
-        let options = Options::of(statement)?;
+        let options = Options::of(statement, self)?;
         match statement.verb {
             TablespaceVerb::Create => self.create_tablespace(name, &options)?,
             TablespaceVerb::Alter => {

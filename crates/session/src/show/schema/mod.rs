@@ -257,6 +257,10 @@ fn schemata() -> Virtual {
                 access: Some(cx.access()),
                 ..Only::default()
             };
+            let encrypted = match instance.engine().master_key_id() {
+                Some(_) => "YES",
+                None => "NO",
+            };
             for name in only.database_names(instance)? {
                 let collation = if SYSTEM_SCHEMAS.contains(&&*name) {
                     Collation::DEFAULT
@@ -273,7 +277,7 @@ fn schemata() -> Virtual {
                     s(collation.charset()),
                     s(collation.name()),
                     Value::Null,
-                    s("NO"),
+                    s(encrypted),
                 ])?;
             }
             Ok(())
