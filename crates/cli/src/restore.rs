@@ -1,9 +1,11 @@
 //! `millpond restore`.
 
-use crate::settings::Error;
+use crate::settings::{Error, File, KeyringArgs};
 use millpond_store::backup::{self, Manifest, Until};
+use millpond_store::crypt::{self, Encrypted, Keyring};
 use millpond_store::io::{RealStorage, Storage};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -27,6 +29,11 @@ pub struct Args {
     /// Stop at what was committed by this time, UTC: YYYY-MM-DD HH:MM:SS
     #[arg(long, value_name = "TIME", requires = "archive", value_parser = milliseconds)]
     until: Option<u64>,
+    /// Of an encrypted backup make a database that is not encrypted
+    #[arg(long)]
+    plain: bool,
+    #[command(flatten)]
+    keyring: KeyringArgs,
 }
 
 /// Milliseconds since 1970 of a time like `2024-05-06 07:08:09`.
@@ -57,35 +64,52 @@ fn milliseconds(text: &str) -> Result<u64, String> {
     Ok((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000)
 }
 
-/// A directory that must be there.
-fn there(path: &Path) -> Result<RealStorage, Error> {
+/// A directory that must be there, decrypted if it is encrypted.
+fn there(path: &Path, keyring: Option<&dyn Keyring>) -> Result<Arc<dyn Storage>, Error> {
     let shown = path.display();
     if !path.is_dir() {
         return Err(format!("{shown}: no such directory").into());
     }
-    RealStorage::new(path).map_err(|e| format!("{shown}: {e}").into())
+    let storage = RealStorage::new(path).map_err(|e| format!("{shown}: {e}"))?;
+    crypt::as_it_is(Arc::new(storage), keyring).map_err(|e| format!("{shown}: {e}").into())
+}
+
+/// The directory to make, encrypted if there is a keyring.
+fn made(path: &Path, keyring: Option<&dyn Keyring>) -> Result<Arc<dyn Storage>, Error> {
+    let shown = path.display();
+    if path.exists() && std::fs::read_dir(path)?.next().is_some() {
+        return Err(format!("{shown}: the directory is not empty").into());
+    }
+    let storage = RealStorage::new(path).map_err(|e| format!("{shown}: {e}"))?;
+    let storage: Arc<dyn Storage> = Arc::new(storage);
+    match keyring {
+        None => Ok(storage),
+        Some(keyring) => Ok(Arc::new(Encrypted::create(storage, keyring)?)),
+    }
 }
 
 pub fn run(args: &Args) -> Result<(), Error> {
-    let from: Result<Vec<RealStorage>, Error> = args.from.iter().map(|p| there(p)).collect();
+    let keyring = args.keyring.keyring(&File::default())?;
+    let keyring = keyring.as_deref();
+    if args.plain && keyring.is_none() {
+        return Err("--plain takes a keyring: without one nothing is encrypted".into());
+    }
+    let from: Result<Vec<_>, Error> = args.from.iter().map(|p| there(p, keyring)).collect();
     let from = from?;
     for (storage, path) in from.iter().zip(&args.from) {
-        Manifest::read(storage).map_err(|e| format!("{}: {e}", path.display()))?;
+        Manifest::read(&**storage).map_err(|e| format!("{}: {e}", path.display()))?;
     }
-    let archive = args.archive.as_deref().map(there).transpose()?;
+    let archive = args.archive.as_deref().map(|p| there(p, keyring));
+    let archive = archive.transpose()?;
     let until = match (args.until_lsn, args.until) {
         (Some(lsn), _) => Until::Lsn(lsn),
         (None, Some(ms)) => Until::Time(ms),
         (None, None) => Until::End,
     };
     let shown = args.to.display();
-    if args.to.exists() && std::fs::read_dir(&args.to)?.next().is_some() {
-        return Err(format!("{shown}: the directory is not empty").into());
-    }
-    let to = RealStorage::new(&args.to).map_err(|e| format!("{shown}: {e}"))?;
-    let from: Vec<&dyn Storage> = from.iter().map(|s| s as &dyn Storage).collect();
-    let archive = archive.as_ref().map(|s| s as &dyn Storage);
-    let restored = backup::restore(&from, archive, until, &to)?;
+    let to = made(&args.to, keyring.filter(|_| !args.plain))?;
+    let from: Vec<&dyn Storage> = from.iter().map(|s| &**s).collect();
+    let restored = backup::restore(&from, archive.as_deref(), until, &*to)?;
     for (name, bytes) in &restored.files {
         std::fs::write(args.to.join(name), bytes)?;
     }

@@ -12,9 +12,11 @@
 use clap::Args;
 use millpond_lab::frame::Size;
 use millpond_session::{Instance, InstanceOptions};
+use millpond_store::crypt::{CommandKeyring, FileKeyring, Keyring};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::Arc;
 
 /// What can go wrong here, for people.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -36,6 +38,41 @@ impl FromStr for Assignment {
     }
 }
 
+/// Where the master keys are of what is encrypted.
+#[derive(Args, Clone, Debug, Default)]
+pub struct KeyringArgs {
+    /// File of the master keys that data is encrypted by; made with a new database [default: nothing is encrypted]
+    #[arg(long, env = "MILLPOND_KEYRING_FILE", value_name = "FILE")]
+    pub keyring_file: Option<PathBuf>,
+    /// Command that prints them, run by sh
+    #[arg(
+        long,
+        env = "MILLPOND_KEYRING_COMMAND",
+        value_name = "COMMAND",
+        conflicts_with = "keyring_file"
+    )]
+    pub keyring_command: Option<String>,
+}
+
+impl KeyringArgs {
+    /// The keyring, of the file's settings if no flag says which.
+    pub fn keyring(&self, file: &File) -> Result<Option<Arc<dyn Keyring>>, Error> {
+        let given = self.keyring_file.is_some() || self.keyring_command.is_some();
+        let (path, command) = match given {
+            true => (&self.keyring_file, &self.keyring_command),
+            false => (&file.keyring_file, &file.keyring_command),
+        };
+        Ok(match (path, command) {
+            (Some(_), Some(_)) => {
+                return Err("there is a keyring file and a keyring command: one will do".into());
+            }
+            (Some(path), None) => Some(Arc::new(FileKeyring::new(path))),
+            (None, Some(command)) => Some(Arc::new(CommandKeyring::new(command))),
+            (None, None) => None,
+        })
+    }
+}
+
 /// Settings of every command that opens a data directory.
 #[derive(Args, Clone, Debug, Default)]
 pub struct EngineArgs {
@@ -51,6 +88,8 @@ pub struct EngineArgs {
     /// Set a system variable, e.g. --set innodb_flush_log_at_trx_commit=2
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub variables: Vec<Assignment>,
+    #[command(flatten)]
+    pub keyring: KeyringArgs,
     /// Configuration file (TOML)
     #[arg(long, env = "MILLPOND_CONFIG", value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -68,6 +107,8 @@ pub struct File {
     pub max_connections: Option<u32>,
     pub metrics_addr: Option<SocketAddr>,
     pub log_level: Option<String>,
+    pub keyring_file: Option<PathBuf>,
+    pub keyring_command: Option<String>,
     pub variables: Vec<Assignment>,
 }
 
@@ -110,6 +151,8 @@ impl File {
             "max-connections" => self.max_connections = Some(scalar(value)?),
             "metrics-addr" => self.metrics_addr = Some(scalar(value)?),
             "log-level" => self.log_level = Some(scalar(value)?),
+            "keyring-file" => self.keyring_file = Some(scalar(value)?),
+            "keyring-command" => self.keyring_command = Some(scalar(value)?),
             "variables" => {
                 let table = value.as_table().ok_or("must be a table")?;
                 for (name, value) in table {
@@ -157,6 +200,7 @@ impl EngineArgs {
         if let Some(Size(n)) = self.log_size.or(file.log_size) {
             store.log_bytes = n;
         }
+        store.keyring = self.keyring.keyring(file)?;
         let path = self.data.as_ref().or(file.data.as_ref());
         let path = path.map_or_else(|| PathBuf::from(DATA), Clone::clone);
         // The file's first: of two settings of one variable, the last counts.

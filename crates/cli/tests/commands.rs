@@ -576,3 +576,120 @@ fn a_backup_is_shown_and_killed() {
     }
     assert!(!to.exists() && !dir.0.join("beside").exists());
 }
+
+/// With a server and clients: made by a keyring, rotated, backed up, restored, and nothing of it in the clear.
+#[test]
+fn an_encrypted_server_is_rotated_backed_up_and_restored() {
+    use mysql::prelude::Queryable;
+    const MARK: &str = "a heron that nobody else may see";
+    let dir = Dir::new();
+    let data = dir.data();
+    let at = |name: &str| dir.0.join(name).display().to_string();
+    let (keys, allowed) = (at("keys"), format!("secure_file_priv={}", dir.0.display()));
+    let archive = format!("millpond_log_archive_dir={}", at("archive"));
+    let with = ["--port", "0", "--keyring-file", &keys];
+    let all = [&with[..], &["--set", &allowed, "--set", &archive]].concat();
+    let server = Serving::start(&data, &all);
+    let mut c = client(&data);
+    c.query_drop("CREATE DATABASE d").unwrap();
+    c.query_drop("CREATE TABLE d.t (id INT AUTO_INCREMENT PRIMARY KEY, n INT, v TEXT)")
+        .unwrap();
+    c.query_drop("CREATE TABLE d.big (id INT PRIMARY KEY)")
+        .unwrap();
+    let insert = |c: &mut mysql::Conn, n: u32| {
+        let row = format!("INSERT INTO d.t (n, v) VALUES ({n}, REPEAT('{MARK}', 1000))");
+        c.query_drop(row).unwrap();
+    };
+    insert(&mut c, 1);
+    let socket = data.join("millpond.sock").display().to_string();
+    succeeds(&["backup", "--socket", &socket, "--to", &at("full")]);
+    insert(&mut c, 10);
+    let lines = || std::fs::read_to_string(&keys).unwrap().lines().count();
+    assert_eq!(lines(), 1);
+    c.query_drop("ALTER INSTANCE ROTATE INNODB MASTER KEY")
+        .unwrap();
+    assert_eq!(lines(), 2);
+    c.query_drop("CREATE USER u").unwrap();
+    match client_as(&data, "u").query_drop("ALTER INSTANCE ROTATE INNODB MASTER KEY") {
+        Err(mysql::Error::MySqlError(e)) => assert_eq!(e.code, 1227, "{e}"),
+        other => panic!("{other:?}"),
+    }
+    succeeds(&[
+        "backup",
+        "--socket",
+        &socket,
+        "--to",
+        &at("more"),
+        "--base",
+        &at("full"),
+    ]);
+    insert(&mut c, 100);
+    drop(c);
+    // A crash, and then the other way to name the keys.
+    assert!(!server.stop("-KILL").0);
+    let refused = run(&["check"], &data);
+    assert!(
+        stderr(&refused).contains("there is no keyring"),
+        "{}",
+        stderr(&refused)
+    );
+    let command_of = format!("cat '{keys}'");
+    let checked = run(&["check", "--keyring-command", &command_of], &data);
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    let server = Serving::start(&data, &all);
+    let mut c = client(&data);
+    assert_eq!(sums(&mut c), [(3, 111), (0, 0)]);
+    drop(c);
+    assert!(server.stop("-TERM").0);
+
+    let (full, more, archived) = (at("full"), at("more"), at("archive"));
+    let from = ["restore", "--from", &full, "--from", &more];
+    let again = at("again");
+    fails(
+        &[&from[..], &["--to", &again]].concat(),
+        "there is no keyring",
+    );
+    let keyed = [&from[..], &["--keyring-file", &keys]].concat();
+    succeeds(&[&keyed[..], &["--to", &again]].concat());
+    let server = Serving::start(Path::new(&again), &with);
+    assert_eq!(sums(&mut client(Path::new(&again))), [(2, 11), (0, 0)]);
+    assert!(server.stop("-TERM").0);
+    let plain = at("plain");
+    succeeds(
+        &[
+            &keyed[..],
+            &["--archive", &archived, "--plain", "--to", &plain],
+        ]
+        .concat(),
+    );
+    assert_eq!(restored(Path::new(&plain)), [(3, 111), (0, 0)]);
+    let inside = data.join("keys").display().to_string();
+    let refused = run(&["check", "--keyring-file", &inside], &data);
+    assert!(
+        stderr(&refused).contains("in the data directory"),
+        "{}",
+        stderr(&refused)
+    );
+
+    let seen = |folder: &str| {
+        let mut folders = vec![dir.0.join(folder)];
+        let mut seen = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if let Ok(bytes) = std::fs::read(&path)
+                    && String::from_utf8_lossy(&bytes).contains(&MARK[8..16])
+                {
+                    seen.push(path);
+                }
+            }
+        }
+        seen
+    };
+    assert!(!seen("plain").is_empty());
+    for folder in ["data", "full", "more", "archive", "again"] {
+        assert_eq!(seen(folder), Vec::<PathBuf>::new(), "{folder}");
+    }
+}
