@@ -127,7 +127,27 @@ impl FileKeyring {
         Ok(Some((text, keys)))
     }
 
-    /// Writes it anew, beside the old one, which is there until the new one is durable.
+    /// Keeps others from adding keys, of this process and of servers that share the file; makes it if it is not there. Until what is returned is
+    /// dropped.
+    fn hold(&self) -> std::io::Result<fs::File> {
+        loop {
+            let file = fs::OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .open(&self.path)?;
+            file.lock()?;
+            // Whoever held it before has put another file in its place.
+            let (held, there) = (file.metadata()?, fs::metadata(&self.path)?);
+            if (held.dev(), held.ino()) == (there.dev(), there.ino()) {
+                return Ok(file);
+            }
+        }
+    }
+
+    /// Writes it anew, beside the old one, which is there until the new one is durable. It is held.
     fn write(&self, text: &str) -> std::io::Result<()> {
         let mut draft = self.path.clone().into_os_string();
         draft.push(".new");
@@ -161,6 +181,7 @@ impl Keyring for FileKeyring {
     }
 
     fn rotate(&self) -> Result<MasterKey> {
+        let _held = self.hold().map_err(self.io("lock"))?;
         let (mut text, _) = self.read()?.unwrap_or_default();
         let new = MasterKey {
             id: format!("millpond-{}", hex(&random::<8>()?)),
@@ -290,6 +311,26 @@ mod tests {
         let e = keyring.keys().unwrap_err().to_string();
         assert!(e.contains("open to everybody (mode 644)"), "{e}");
         fs::remove_dir_all(&dir).unwrap();
+    }
+
+    /// Servers may share a file, and each needs the keys that it has made.
+    #[test]
+    fn no_key_is_lost_where_several_are_made_at_once() {
+        let path = std::env::temp_dir().join(format!("millpond-shared-{}", std::process::id()));
+        let made = std::thread::scope(|s| {
+            let some = || {
+                let keyring = FileKeyring::new(&path);
+                let keys = (0..10).map(|_| keyring.rotate().unwrap());
+                keys.collect::<Vec<MasterKey>>()
+            };
+            let threads: Vec<_> = (0..4).map(|_| s.spawn(some)).collect();
+            let made = threads.into_iter().flat_map(|t| t.join().unwrap());
+            made.collect::<Vec<MasterKey>>()
+        });
+        let keys = FileKeyring::new(&path).keys().unwrap();
+        fs::remove_file(&path).unwrap();
+        assert_eq!((made.len(), keys.len()), (40, 40));
+        assert!(made.iter().all(|k| keys.contains(k)));
     }
 
     #[test]
