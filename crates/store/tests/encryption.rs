@@ -6,7 +6,7 @@ use common::*;
 use millpond_store::crypt::{FileKeyring, Keyring, is_encrypted};
 use millpond_store::engine::Place;
 use millpond_store::io::RealStorage;
-use millpond_store::io::sim::Step;
+use millpond_store::io::sim::{SimStorage, Step};
 use millpond_store::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -100,6 +100,55 @@ fn the_master_key_is_rotated_while_rows_change() {
     drop(db);
     disk.kill();
     assert!(open_with(&disk, encrypted(options())).is_err());
+}
+
+/// A file system that is not mounted, say: another keyring in its place would hide that the old one is missing, and be hidden by it.
+#[test]
+fn a_keyring_that_is_lost_is_not_made_anew() {
+    let path = std::env::temp_dir().join(format!("millpond-lost-{}", std::process::id()));
+    let keyring = FileKeyring::new(&path);
+    let disk = SimStorage::new();
+    let with = || Options {
+        keyring: Some(Arc::new(keyring.clone())),
+        ..options()
+    };
+    let db = filled(Db {
+        engine: open_with(&disk, with()).unwrap(),
+        disk: disk.clone(),
+    });
+    let kept = path.with_extension("kept");
+    std::fs::rename(&path, &kept).unwrap();
+    let backup = |to: &SimStorage| {
+        let options = backup::BackupOptions::default();
+        db.engine.backup(to, &options, &mut |_| Ok(())).map(drop)
+    };
+    let archive = || db.engine.archive_log(Arc::new(SimStorage::new())).map(drop);
+    for other in [false, true] {
+        if other {
+            keyring.rotate().unwrap();
+        }
+        let to = SimStorage::new();
+        for refused in [db.engine.rotate_master_key(), backup(&to), archive()] {
+            let e = refused.unwrap_err().to_string();
+            assert!(
+                e.contains("is not there") || e.contains("no longer the key"),
+                "{e}"
+            );
+        }
+        assert_eq!(to.files(), []);
+        assert_eq!(path.exists(), other);
+    }
+    std::fs::rename(&kept, &path).unwrap();
+    db.engine.rotate_master_key().unwrap();
+    backup(&SimStorage::new()).unwrap();
+    drop(db);
+    disk.kill();
+    let db = Db {
+        engine: open_with(&disk, with()).unwrap(),
+        disk,
+    };
+    assert_eq!(rows(&db), 100);
+    std::fs::remove_file(&path).unwrap();
 }
 
 /// All files in a directory and those below it.

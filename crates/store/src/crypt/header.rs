@@ -83,7 +83,7 @@ impl Header {
     }
 
     /// The data key; `None`: it is not by this master key.
-    fn unwrap(&self, master: &MasterKey) -> Option<[u8; KEY]> {
+    pub fn unwrap(&self, master: &MasterKey) -> Option<[u8; KEY]> {
         let mut key = [0; KEY];
         let kek = kek(master, &self.directory);
         kek.unwrap(&self.wrapped, &mut key).ok()?;

@@ -12,7 +12,7 @@ use super::header::{self, Header};
 use super::keyring::{Keyring, MasterKey};
 use super::xts::Xts;
 use super::{KEY, derive, random};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::io::{AlignedBuf, File, SECTOR, Storage};
 use parking_lot::{Mutex, RwLock};
 use std::io;
@@ -98,6 +98,19 @@ where
     /// Id of the master key that the data key is wrapped by.
     pub fn master_id(&self) -> String {
         self.header.lock().master.clone()
+    }
+
+    /// Refuses a keyring that has not the master key in use: it was lost, or another lies in its place.
+    pub fn check_keyring(&self, keyring: &dyn Keyring) -> Result<()> {
+        let header = self.header.lock();
+        let opens = |k: &MasterKey| k.id == header.master && header.unwrap(k) == Some(self.key);
+        match keyring.keys()?.iter().any(opens) {
+            true => Ok(()),
+            false => Err(Error::Invalid(format!(
+                "{keyring} has no longer the key '{}', which the database is encrypted by",
+                header.master
+            ))),
+        }
     }
 
     fn wrap(&self, name: &str, file: Arc<dyn File>) -> Arc<dyn File> {

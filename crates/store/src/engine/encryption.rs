@@ -46,11 +46,13 @@ impl Encryption {
 
     /// A new directory for a backup.
     pub fn backup<'a>(&self, to: &'a dyn Storage) -> Result<Encrypted<&'a dyn Storage>> {
+        self.directory.check_keyring(&*self.keyring)?;
         Encrypted::create(to, &*self.keyring)
     }
 
     /// A directory for archived log: one of the archive that is there, or a new one.
     pub fn archive(&self, to: Arc<dyn Storage>) -> Result<Arc<dyn Storage>> {
+        self.directory.check_keyring(&*self.keyring)?;
         let files = to.list("");
         let files = files.map_err(|e| Error::io("list the archive", &e))?;
         let log = |name: &String| name.starts_with("log.");
@@ -66,6 +68,8 @@ impl Encryption {
 
     fn rotate(&self) -> Result<()> {
         let mut archives = self.archives.lock();
+        // A keyring without the old key is not the one that is to have the new one.
+        self.directory.check_keyring(&*self.keyring)?;
         let new = self.keyring.rotate()?;
         if new.id == self.directory.master_id() {
             let what = format!("the last key of {} is the one in use", self.keyring);
