@@ -356,7 +356,7 @@ fn a_damaged_header_is_passed_by_or_told() {
 #[test]
 fn without_the_key_nothing_is_changed() {
     let disk = written();
-    disk.on_step(|kind, name| panic_unless_read(kind, name));
+    disk.on_step(panic_unless_read);
     let mut alien = Keys::some(1).keys().unwrap();
     alien[0].key[5] ^= 1;
     for (keys, why) in [
@@ -378,7 +378,7 @@ fn without_the_key_nothing_is_changed() {
     );
     let plain = SimStorage::new();
     plain.open("redo", true).unwrap();
-    plain.on_step(|kind, name| panic_unless_read(kind, name));
+    plain.on_step(panic_unless_read);
     let refused = of_database(beneath(&plain), Some(&Keys::some(1)), false);
     assert!(
         refused

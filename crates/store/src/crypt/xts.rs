@@ -87,7 +87,7 @@ fn number(bytes: &[u8]) -> u128 {
 
 /// Times x in the field of 2 to the 128th elements, by XTS's polynomial.
 fn doubled(t: u128) -> u128 {
-    t << 1 ^ (t >> 127) * 0x87
+    (t << 1) ^ ((t >> 127) * 0x87)
 }
 
 #[cfg(test)]
@@ -163,7 +163,7 @@ mod tests {
     fn sectors_together_are_sectors_one_by_one() {
         let xts = keyed();
         for count in [1, 2, 31, 32, 33, 70] {
-            let text: Vec<u8> = (0..count * SECTOR).map(|n| (n * 7 >> 3) as u8).collect();
+            let text: Vec<u8> = (0..count * SECTOR).map(|n| ((n * 7) >> 3) as u8).collect();
             let mut together = text.clone();
             xts.encrypt(&mut together, 77);
             let mut alone = text.clone();
