@@ -4,12 +4,14 @@
 //! `MILLPOND_FLIPS` sets how many bits are tried (default 100), `MILLPOND_RANDOM_SEED` repeats a run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use millpond_session::Instance;
+use millpond_store::crypt;
 use millpond_store::io::sim::SimStorage;
 
 use crate::rng::Rng;
+use crate::support::power::Keys;
 use crate::support::{Answer, Client, power};
 
 const STATEMENTS: &[&str] = &[
@@ -64,16 +66,22 @@ const WORK: &[&str] = &[
 /// Bytes of which one at least is not zero.
 const BLOCK: usize = 512;
 
+/// What is on a disk, and the blocks of it that hold something.
+type Disk = (SimStorage, Vec<(String, u64)>);
+
 /// Two disks with the same database: one closed, one whose server was killed, so that it has to be recovered. And the answers.
 struct Original {
-    closed: SimStorage,
-    killed: SimStorage,
+    closed: Disk,
+    killed: Disk,
     answers: Vec<Vec<Vec<String>>>,
 }
 
-static ORIGINAL: LazyLock<Original> = LazyLock::new(|| {
+static ORIGINAL: LazyLock<Original> = LazyLock::new(|| original(power::open));
+static ENCRYPTED: LazyLock<Original> = LazyLock::new(|| original(power::open_encrypted));
+
+fn original(open: fn(&SimStorage) -> Instance) -> Original {
     let disk = SimStorage::new();
-    let instance = power::open(&disk);
+    let instance = open(&disk);
     let mut c = power::client(&instance);
     for sql in STATEMENTS {
         c.ok(sql);
@@ -82,18 +90,26 @@ static ORIGINAL: LazyLock<Original> = LazyLock::new(|| {
     let killed = disk.copy();
     drop(c);
     instance.close().expect("close");
+    let with_blocks = |disk: SimStorage| {
+        let used = used_blocks(&disk);
+        (disk, used)
+    };
     Original {
-        closed: disk.copy(),
-        killed,
+        closed: with_blocks(disk.copy()),
+        killed: with_blocks(killed),
         answers,
     }
-});
+}
 
-/// Blocks of files that hold something, where a bit is worth turning over: much of a small database was never written.
+/// Blocks of files that hold something, where a bit is worth turning over: much of a small database was never written, or is zeros once it is
+/// decrypted.
 fn used_blocks(disk: &SimStorage) -> Vec<(String, u64)> {
+    let decrypted = crypt::as_it_is(Arc::new(disk.clone()), Some(&Keys)).expect("the keys");
     let mut used = Vec::new();
-    for (name, _) in disk.files() {
-        let bytes = disk.bytes(&name);
+    for (name, len) in disk.files() {
+        let mut bytes = vec![0; len as usize];
+        let file = decrypted.open(&name, false).expect("open");
+        file.read_at(&mut bytes, 0).expect("read");
         for (n, block) in bytes.chunks(BLOCK).enumerate() {
             if block.iter().any(|b| *b != 0) {
                 used.push((name.clone(), (n * BLOCK) as u64));
@@ -104,8 +120,7 @@ fn used_blocks(disk: &SimStorage) -> Vec<(String, u64)> {
 }
 
 /// Turns one bit over; where.
-fn flip(disk: &SimStorage, rng: &mut Rng) -> (String, u64, u8) {
-    let blocks = used_blocks(disk);
+fn flip(disk: &SimStorage, blocks: &[(String, u64)], rng: &mut Rng) -> (String, u64, u8) {
     let (name, start) = &blocks[rng.below(blocks.len() as u64) as usize];
     let bytes = disk.bytes(name);
     let at = start + rng.below(BLOCK.min(bytes.len() - *start as usize) as u64);
@@ -164,14 +179,15 @@ fn look(instance: &Instance, tally: &mut Tally, where_: &str, may_lack: bool) {
     }
 }
 
-fn rot(seed: u64, tally: &mut Tally) {
+fn rot(original: &Original, seed: u64, tally: &mut Tally) {
     let mut rng = Rng(seed);
     let killed = rng.below(2) == 1;
-    let disk = match killed {
-        true => ORIGINAL.killed.copy(),
-        false => ORIGINAL.closed.copy(),
+    let (disk, used) = match killed {
+        true => &original.killed,
+        false => &original.closed,
     };
-    let (file, at, bit) = flip(&disk, &mut rng);
+    let disk = disk.copy();
+    let (file, at, bit) = flip(&disk, used, &mut rng);
     let where_ = format!("seed {seed}: {file}, byte {at}, bit {bit}, killed: {killed}");
     let tried = catch_unwind(AssertUnwindSafe(|| match power::try_open(&disk) {
         Ok(instance) => {
@@ -189,12 +205,22 @@ fn rot(seed: u64, tally: &mut Tally) {
 
 #[test]
 fn a_bit_that_turns_over_is_refused_or_harmless() {
+    rot_some(&ORIGINAL);
+}
+
+/// It turns sixteen bytes to noise.
+#[test]
+fn a_bit_that_turns_over_where_all_is_encrypted() {
+    rot_some(&ENCRYPTED);
+}
+
+fn rot_some(original: &Original) {
     let number =
         |name: &str, or: u64| std::env::var(name).map_or(or, |v| v.parse().expect("a number"));
     let mut tally = Tally::default();
     let mut rng = Rng(number("MILLPOND_RANDOM_SEED", 1));
     for _ in 0..number("MILLPOND_FLIPS", 100) {
-        rot(rng.next(), &mut tally);
+        rot(original, rng.next(), &mut tally);
     }
     eprintln!("{tally:?}");
     assert!(tally.harmless > 0 && tally.statements_refused + tally.starts_refused > 0);

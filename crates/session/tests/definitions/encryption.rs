@@ -1,42 +1,20 @@
 //! What statements write is on no disk in the clear, whichever file it goes to; and what they are told about encryption.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
 
 use millpond_session::{Instance, InstanceOptions};
 use millpond_store::Options;
-use millpond_store::crypt::{Keyring, MasterKey};
+use millpond_store::crypt::Keyring;
 use millpond_store::io::sim::SimStorage;
 use millpond_store::io::{File, Storage};
 
+use crate::support::power::Keys;
 use crate::support::{Client, power};
 
 /// What is looked for: it stands in values four times and more in a row, so that a part of that lies at a multiple of its length.
 const MARK: [u8; 8] = *b"miller4!";
-
-#[derive(Debug)]
-struct Keys;
-
-impl fmt::Display for Keys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the test's keyring")
-    }
-}
-
-impl Keyring for Keys {
-    fn keys(&self) -> millpond_store::Result<Vec<MasterKey>> {
-        let key = |n: u8| MasterKey {
-            id: format!("key {n}"),
-            key: [n; 32],
-        };
-        Ok(vec![key(1), key(2)])
-    }
-    fn rotate(&self) -> millpond_store::Result<MasterKey> {
-        self.current()
-    }
-}
 
 /// A storage that looks at all that is written.
 struct Searched {

@@ -6,6 +6,7 @@
 
 use std::sync::atomic::Ordering;
 
+use millpond_session::Instance;
 use millpond_store::io::sim::SimStorage;
 
 use crate::rng::Rng;
@@ -159,9 +160,9 @@ fn state(c: &mut Client) -> Vec<String> {
 }
 
 /// Tables without rows, written out.
-fn prepared() -> SimStorage {
+fn prepared(open: fn(&SimStorage) -> Instance) -> SimStorage {
     let storage = SimStorage::new();
-    let instance = power::open(&storage);
+    let instance = open(&storage);
     let mut c = power::client(&instance);
     for sql in TABLES {
         c.ok(sql);
@@ -193,15 +194,20 @@ fn dry_run(base: &SimStorage, statements: &[&str]) -> (Vec<Vec<String>>, u64) {
 
 #[test]
 fn what_statements_set_off_is_whole_after_a_power_cut() {
-    is_whole_after_a_power_cut(STATEMENTS);
+    is_whole_after_a_power_cut(STATEMENTS, power::open);
+}
+
+#[test]
+fn what_statements_set_off_is_whole_where_all_is_encrypted() {
+    is_whole_after_a_power_cut(STATEMENTS, power::open_encrypted);
 }
 
 #[test]
 fn transactions_that_define_are_whole_after_a_power_cut() {
-    is_whole_after_a_power_cut(TRANSACTIONS);
+    is_whole_after_a_power_cut(TRANSACTIONS, power::open);
 }
 
-fn is_whole_after_a_power_cut(statements: &[&str]) {
+fn is_whole_after_a_power_cut(statements: &[&str], open: fn(&SimStorage) -> Instance) {
     let number = |name: &str| {
         std::env::var(name)
             .ok()
@@ -210,7 +216,7 @@ fn is_whole_after_a_power_cut(statements: &[&str]) {
     let seed = number("MILLPOND_RANDOM_SEED").unwrap_or(11);
     println!("MILLPOND_RANDOM_SEED={seed}");
     let mut rng = Rng(seed);
-    let base = prepared();
+    let base = prepared(open);
     let (states, operations) = dry_run(&base, statements);
     let cuts = number("MILLPOND_CUTS").unwrap_or(40).min(operations);
     let mut inside = 0;

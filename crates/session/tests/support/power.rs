@@ -1,26 +1,65 @@
 //! A database on a simulated disk that may lose its power.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use millpond_session::{ConnectionInfo, Instance, InstanceOptions, SqlResult};
 use millpond_store::Options;
+use millpond_store::crypt::{self, Keyring, MasterKey};
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 
 use super::Client;
+
+/// A keyring of two keys.
+#[derive(Debug)]
+pub struct Keys;
+
+impl fmt::Display for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the test's keyring")
+    }
+}
+
+impl Keyring for Keys {
+    fn keys(&self) -> millpond_store::Result<Vec<MasterKey>> {
+        let key = |n: u8| MasterKey {
+            id: format!("key {n}"),
+            key: [n; 32],
+        };
+        Ok(vec![key(1), key(2)])
+    }
+    fn rotate(&self) -> millpond_store::Result<MasterKey> {
+        self.current()
+    }
+}
+
+/// Makes an encrypted database.
+pub fn open_encrypted(storage: &SimStorage) -> Instance {
+    open_with(storage, Some(Arc::new(Keys))).expect("open")
+}
 
 /// Opens what is on the disk.
 pub fn open(storage: &SimStorage) -> Instance {
     try_open(storage).expect("open")
 }
 
-/// Opens what is on the disk, whose power may go meanwhile.
+/// Opens what is on the disk, whose power may go meanwhile; by [`Keys`], if it is encrypted.
 pub fn try_open(storage: &SimStorage) -> SqlResult<Instance> {
+    let encrypted = crypt::is_encrypted(storage);
+    open_with(
+        storage,
+        encrypted.then(|| Arc::new(Keys) as Arc<dyn Keyring>),
+    )
+}
+
+fn open_with(storage: &SimStorage, keyring: Option<Arc<dyn Keyring>>) -> SqlResult<Instance> {
     let options = InstanceOptions {
         path: "simulated".into(),
         store: Options {
             pool_bytes: 8 << 20,
             log_bytes: 4 << 20,
+            keyring,
             ..Options::default()
         },
         variables: Vec::new(),
