@@ -49,7 +49,7 @@ pub use catalog::{
 pub use engine::{Engine, Options, TableFill};
 pub use error::{Error, Result};
 pub use log::OnDurable;
-pub use pool::DropAlgorithm;
+pub use pool::{DropAlgorithm, PageWork};
 pub use table::{
     BATCH_ROWS, BatchScan, ChangeCount, ChangedTables, Checked, Direction, EntryFilter, FaultKind,
     Fetch, IndexFault, KeyRange, Load, Noted, PartLoads, ReadMode, Refused, RowBatch, RowCounts,

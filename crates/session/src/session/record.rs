@@ -13,6 +13,7 @@ use millpond_sql::error::SqlResult;
 use millpond_sql::parse::lex_mode;
 use millpond_sql::plan::Shape;
 use millpond_sql::value::Value;
+use millpond_store::PageWork;
 use millpond_store::io::of_thread;
 
 /// The statement that runs, as far as records are concerned.
@@ -213,6 +214,8 @@ impl Session {
     #[cold]
     pub(super) fn begin_ddl(&self, compiled: &Compiled) -> u64 {
         let (database, table) = watch::ddl_object(compiled.statement.kind());
+        // Of temporary tables, perhaps, that went with another session.
+        PageWork::take();
         self.instance.0.watch.begin_ddl(DdlEvent {
             id: 0,
             kind: compiled.row.watched,
@@ -223,12 +226,14 @@ impl Session {
             start_ns: self.instance.0.watch.now_ns(),
             end_ns: None,
             error: 0,
+            pages_ns: None,
         })
     }
 
     /// It has been carried out.
     pub(super) fn end_ddl(&self, event: u64, result: &SqlResult<()>) {
         let error = result.as_ref().err().map_or(0, |e| e.code);
-        self.instance.0.watch.end_ddl(event, error);
+        let pages = PageWork::take();
+        self.instance.0.watch.end_ddl(event, error, pages);
     }
 }

@@ -153,11 +153,15 @@ fn ddl_events() -> Virtual {
             ("ERRNO", Ty::Num),
             ("PROCESSLIST_ID", Ty::Num),
             ("STATEMENT", Ty::Text),
+            ("PAGES_AFTER_US", Ty::NullNum),
+            ("PAGES_US", Ty::NullNum),
         ],
         |cx, emit| {
             let watch = cx.facts.instance.watch();
             let or_null = |v: Option<u64>| v.map_or(Value::Null, n);
             for e in watch.ddl_events() {
+                let after = e.pages_ns.map(|p| p.0.saturating_sub(e.start_ns));
+                let took = e.pages_ns.map(|p| p.1.saturating_sub(p.0));
                 emit(&[
                     n(e.id),
                     Value::str(e.kind.name()),
@@ -169,6 +173,8 @@ fn ddl_events() -> Virtual {
                     n(e.error),
                     n(e.connection),
                     s(e.text),
+                    or_null(after.map(|ns| ns / 1000)),
+                    or_null(took.map(|ns| ns / 1000)),
                 ])?;
             }
             Ok(())

@@ -33,6 +33,11 @@ impl Clock {
         self.base.elapsed().as_nanos() as u64
     }
 
+    /// At that moment; 0 if it is before the start.
+    pub fn ns_at(&self, moment: Instant) -> u64 {
+        moment.saturating_duration_since(self.base).as_nanos() as u64
+    }
+
     #[inline]
     pub fn wall_us(&self, ns: u64) -> u64 {
         if ns

@@ -30,6 +30,8 @@ pub struct DdlEvent {
     pub end_ns: Option<u64>,
     /// Error code, 0 for none.
     pub error: u16,
+    /// From when to when it worked on cached pages of what it dropped; `None` if it dropped nothing, or runs.
+    pub pages_ns: Option<(u64, u64)>,
 }
 
 #[derive(Default)]
@@ -66,12 +68,14 @@ impl DdlLog {
         id
     }
 
-    pub fn end(&self, id: u64, end_ns: u64, error: u16) {
+    pub fn end(&self, id: u64, end_ns: u64, error: u16, pages_ns: Option<(u64, u64)>) {
         let mut events = self.0.lock();
         // It may have been crowded out by those that began after it.
         if let Ok(at) = events.list.binary_search_by_key(&id, |e| e.id) {
-            events.list[at].end_ns = Some(end_ns);
-            events.list[at].error = error;
+            let event = &mut events.list[at];
+            event.end_ns = Some(end_ns);
+            event.error = error;
+            event.pages_ns = pages_ns;
         }
     }
 
@@ -103,6 +107,7 @@ mod tests {
             start_ns: 1,
             end_ns: None,
             error: 0,
+            pages_ns: None,
         }
     }
 
@@ -111,18 +116,19 @@ mod tests {
         let log = DdlLog::default();
         let a = log.begin(event(&"ä".repeat(1000)));
         let b = log.begin(event("b"));
-        log.end(a, 7, 1051);
+        log.end(a, 7, 1051, None);
         let read = log.read();
         assert_eq!((read[0].end_ns, read[0].error), (Some(7), 1051));
         assert_eq!(read[0].text.chars().count(), TEXT);
         assert_eq!(read[1].end_ns, None);
         log.reset();
         assert_eq!(log.read().len(), 1, "what runs stays");
-        log.end(b, 8, 0);
+        log.end(b, 8, 0, Some((2, 3)));
+        assert_eq!(log.read()[0].pages_ns, Some((2, 3)));
         for _ in 0..KEPT {
             log.begin(event(""));
         }
-        log.end(b, 9, 0);
+        log.end(b, 9, 0, None);
         assert_eq!((log.read().len(), log.count()), (KEPT, KEPT as u64 + 2));
     }
 }

@@ -38,6 +38,7 @@ pub use millpond_store::wait::{WaitStats, snapshot as waits};
 use clock::Clock;
 use ddl::DdlLog;
 use latency::Latency;
+use millpond_store::PageWork;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use timeline::Timeline;
@@ -158,9 +159,11 @@ impl Watch {
         self.ddl.begin(event)
     }
 
-    /// A DDL statement has ended, with this error code or 0.
-    pub(crate) fn end_ddl(&self, id: u64, error: u16) {
-        self.ddl.end(id, self.now_ns(), error);
+    /// A DDL statement has ended, with this error code or 0; `pages`: when it worked on cached pages of what it dropped.
+    pub(crate) fn end_ddl(&self, id: u64, error: u16, pages: Option<PageWork>) {
+        let at = |moment| self.clock.ns_at(moment);
+        let pages = pages.map(|p| (at(p.began), at(p.ended)));
+        self.ddl.end(id, self.now_ns(), error, pages);
     }
 
     /// The last DDL statements, oldest first.

@@ -74,6 +74,20 @@ fn ddl_is_on_the_record_with_its_tables() {
             "DROP TABLE|test|a|1051|1|DROP TABLE a",
         ]
     );
+    // What dropped something says when it worked on its pages, which lies within its time.
+    let sql = format!(
+        "SELECT kind, pages_us IS NULL, pages_after_us + pages_us <= duration_us + 1 FROM {IS}.millpond_ddl_events WHERE event_id > 1 ORDER BY event_id"
+    );
+    assert_eq!(
+        c.rows(&sql),
+        [
+            "CREATE TABLE|1|NULL",
+            "CREATE TABLE|1|NULL",
+            "TRUNCATE TABLE|0|1",
+            "DROP TABLE|0|1",
+            "DROP TABLE|1|NULL",
+        ]
+    );
     assert_eq!(
         c.rows("SHOW GLOBAL STATUS LIKE 'Millpond_ddl_statements'"),
         ["Millpond_ddl_statements|6"]

@@ -76,7 +76,7 @@ pub use self::cleaner::{IO_CAPACITY, IO_CAPACITY_MAX};
 pub use self::counters::Counter;
 pub(crate) use self::counters::new_history;
 pub use self::direct::{Direct, DirectPages};
-pub use self::discard::DropAlgorithm;
+pub use self::discard::{DropAlgorithm, PageWork};
 pub use self::giveback::{AtOnce, EXTENT_BYTES, Pace};
 pub use self::guard::{FrameHint, PageRead, Pin};
 pub use self::look::{InstanceLook, InstanceStats};

@@ -17,10 +17,11 @@
 //! **The model** leaves pages that are pinned when the scan comes by to the spaces' flags.
 
 use super::scan::{Pinned, Pool};
-use super::{Core, Dead, Discard};
+use super::{Core, Dead, Discard, PageWork};
 use crate::pool::lists::Instance;
 use crate::wait::{self, Class};
 use parking_lot::{Condvar, Mutex};
+use std::time::Instant;
 
 /// Frames the cleaner looks at before it lets go of the pool mutex.
 const BATCH: usize = 1024;
@@ -29,7 +30,12 @@ pub(super) struct Cleaner;
 
 impl Discard for Cleaner {
     fn discard(&self, core: &Core, dead: &Dead) {
-        core.discards.for_cleaner.ask(core, &dead.ids);
+        self.timed(core, dead);
+    }
+
+    fn timed(&self, core: &Core, dead: &Dead) -> PageWork {
+        let began = core.discards.for_cleaner.ask(core, &dead.ids);
+        PageWork::since(began.unwrap_or_else(Instant::now))
     }
 
     fn has_pool_mutex(&self) -> bool {
@@ -50,15 +56,18 @@ struct State {
     asked: Option<Box<[u64]>>,
     /// From asking to the end of the search.
     pending: bool,
+    /// When the cleaner began with it.
+    began: Option<Instant>,
     /// There is no cleaner any more.
     closed: bool,
 }
 
 impl Request {
-    fn ask(&self, core: &Core, ids: &[u64]) {
+    /// Waits until it is done; when the cleaner began with it, if there is one.
+    fn ask(&self, core: &Core, ids: &[u64]) -> Option<Instant> {
         let mut state = self.state.lock();
         if state.closed {
-            return;
+            return None;
         }
         debug_assert!(!state.pending);
         state.asked = Some(ids.into());
@@ -67,11 +76,17 @@ impl Request {
         while state.pending && !state.closed {
             wait::during(Class::Discard, || self.done.wait(&mut state));
         }
+        state.began.take()
     }
 
     pub fn serve(&self, core: &Core) {
-        let Some(ids) = self.state.lock().asked.take() else {
-            return;
+        let ids = {
+            let mut state = self.state.lock();
+            let Some(ids) = state.asked.take() else {
+                return;
+            };
+            state.began = Some(Instant::now());
+            ids
         };
         evict_in_batches(core, &Dead::by_ids(&ids));
         self.state.lock().pending = false;

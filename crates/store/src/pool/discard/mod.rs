@@ -34,6 +34,8 @@
 //! of its own, there a table was one. So an algorithm is run for an empty table as well, which has no page here but had
 //! four there; and for DROP INDEX, where MySQL freed pages one by one. A temporary table's indexes go one by one.
 //!
+//! **Times.** What a thread's drops did about pages, and when, is kept for it to take ([`PageWork`]): two looks at the clock a drop.
+//!
 //! **Locks**: each file says. Order: `one_at_a_time`, then an instance's `pool_mutex`, its `lists`, then its flush list or a
 //! page-table part; page latches only with none of these but the first. The caller holds no latch.
 //! **Fails**: never; the work is all in memory.
@@ -45,6 +47,9 @@ mod lazy_mark;
 mod millpond;
 mod scan;
 mod stale;
+mod work;
+
+pub use work::PageWork;
 
 use super::core::Core;
 use super::frame::Frame;
@@ -53,6 +58,7 @@ use crate::wait::{self, Class};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Instant;
 
 /// What happens to the cached pages of a table that is dropped, truncated or rebuilt; see the
 /// `millpond_drop_algorithm` variable. Only times differ.
@@ -154,6 +160,13 @@ trait Discard: Sync {
     /// Does what is to be done once the spaces' flags are flipped.
     fn discard(&self, core: &Core, dead: &Dead);
 
+    /// Does it, and tells when it did.
+    fn timed(&self, core: &Core, dead: &Dead) -> PageWork {
+        let began = Instant::now();
+        self.discard(core, dead);
+        PageWork::since(began)
+    }
+
     /// Whether looks for pages take the pool mutex: the version had one over its page hash.
     fn has_pool_mutex(&self) -> bool {
         false
@@ -236,7 +249,7 @@ impl Core {
         let _alone = algorithm
             .one_at_a_time()
             .then(|| self.discards.one_at_a_time.lock());
-        algorithm.discard(self, dead);
+        algorithm.timed(self, dead).note();
     }
 
     /// What DROPs ask of the page cleaner; called by it, with nothing held.

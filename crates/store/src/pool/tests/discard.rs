@@ -9,6 +9,7 @@ use parking_lot::{Condvar, RwLock};
 use std::collections::HashSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::time::Instant;
 
 /// A disk that looks into the pages written in place.
 #[derive(Clone)]
@@ -402,7 +403,12 @@ fn each_does_what_its_name_says() {
         pager.set_drop_algorithm(algorithm);
         assert_eq!(pager.drop_algorithm(), algorithm);
         let before = pager.stats();
+        assert_eq!(PageWork::take(), None);
+        let sent = Instant::now();
         pager.drop_space(&gone.space);
+        let work = PageWork::take().unwrap();
+        assert!(sent <= work.began && work.began <= work.ended && work.ended <= Instant::now());
+        assert_eq!(PageWork::take(), None, "it is told once");
         let left = frames_of(&pager, &ids);
         let after = pager.stats();
         use DropAlgorithm::*;
