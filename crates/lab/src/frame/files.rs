@@ -18,6 +18,10 @@ pub struct ReportArgs {
     /// Its figures as CSV [default: beside the report]
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
+    /// A picture of its summary to share, as PNG; `-` is standard output
+    #[cfg(feature = "card")]
+    #[arg(long, value_name = "FILE.png")]
+    card: Option<PathBuf>,
     /// Overwrite files that are there already
     #[arg(long)]
     force: bool,
@@ -29,9 +33,17 @@ fn is_output(path: &Path) -> bool {
 }
 
 impl ReportArgs {
-    /// Whether a file was named for the page.
+    /// Whether a file was named for the page, or for the picture, which is of a whole report.
     pub fn is_named(&self) -> bool {
-        self.report.is_some()
+        self.report.is_some() || self.card().is_some()
+    }
+
+    /// Where the picture goes, if there is to be one.
+    fn card(&self) -> Option<&PathBuf> {
+        #[cfg(feature = "card")]
+        return self.card.as_ref();
+        #[cfg(not(feature = "card"))]
+        None
     }
 
     /// The page, the JSON and the CSV, by their flags.
@@ -54,6 +66,16 @@ impl ReportArgs {
         self.check_all(&self.files(experiment))
     }
 
+    /// Writes the picture, if there is to be one.
+    fn write_card(&self, report: &Report) -> Result<()> {
+        #[cfg(feature = "card")]
+        if let Some(path) = &self.card {
+            put(path, &report.card()?)?;
+        }
+        let _ = report;
+        Ok(())
+    }
+
     /// The same where JSON and CSV are written only if they are named.
     pub fn check_page(&self, experiment: &str) -> Result<()> {
         let [page, _, _] = self.files(experiment);
@@ -71,9 +93,11 @@ impl ReportArgs {
         self.check_all(&json.chain(csv).collect::<Vec<_>>())
     }
 
-    fn check_all(&self, files: &[(&str, PathBuf)]) -> Result<()> {
+    fn check_all(&self, files: &[(&'static str, PathBuf)]) -> Result<()> {
+        let card = self.card().map(|path| ("--card", path.clone()));
+        let files: Vec<_> = files.iter().cloned().chain(card).collect();
         if files.iter().filter(|f| is_output(&f.1)).count() > 1 {
-            return Err("only one of --report, --json and --csv can be standard output".into());
+            return Err("only one of a report's files can be standard output".into());
         }
         for (flag, path) in files.iter().filter(|f| !is_output(&f.1)) {
             let failed = |why: &str| format!("{flag} {}: {why}", path.display());
@@ -94,23 +118,26 @@ impl ReportArgs {
     /// Whether standard output is one of the files, so that nothing else may be printed there.
     fn takes_output(&self) -> bool {
         let named = [&self.report, &self.json, &self.csv];
-        named.into_iter().flatten().any(|p| is_output(p))
+        let named = named.into_iter().flatten().chain(self.card());
+        named.into_iter().any(|p| is_output(p))
     }
 
-    /// Writes the report's three files; the name of the first.
+    /// Writes the report's three files, and the picture if it is named; the name of the first.
     pub fn write(&self, report: &Report) -> Result<PathBuf> {
         let [(_, page), (_, json), (_, csv)] = self.files(report.experiment);
-        put(&page, &report.html())?;
-        put(&json, &report.json())?;
-        put(&csv, &report.csv)?;
+        put(&page, report.html().as_bytes())?;
+        put(&json, report.json().as_bytes())?;
+        put(&csv, report.csv.as_bytes())?;
+        self.write_card(report)?;
         Ok(page)
     }
 
-    /// Writes the page, and JSON and CSV as far as they are named; the page's name.
+    /// Writes the page, and JSON, CSV and picture as far as they are named; the page's name.
     pub fn write_page(&self, report: &Report) -> Result<PathBuf> {
         let [(_, page), _, _] = self.files(report.experiment);
-        put(&page, &report.html())?;
+        put(&page, report.html().as_bytes())?;
         self.write_figures(&report.json(), &report.csv)?;
+        self.write_card(report)?;
         Ok(page)
     }
 
@@ -119,7 +146,7 @@ impl ReportArgs {
         let texts = [report.html(), report.json(), report.csv.clone()];
         for ((_, path), text) in self.files(report.experiment).iter().zip(texts) {
             if !is_output(path) {
-                write(path, &text)?;
+                write(path, text.as_bytes())?;
             }
         }
         Ok(())
@@ -129,7 +156,7 @@ impl ReportArgs {
     pub fn write_figures(&self, json: &str, csv: &str) -> Result<()> {
         for (path, text) in [(&self.json, json), (&self.csv, csv)] {
             if let Some(path) = path {
-                put(path, text)?;
+                put(path, text.as_bytes())?;
             }
         }
         Ok(())
@@ -179,17 +206,17 @@ fn part_of(path: &Path) -> PathBuf {
 }
 
 /// Writes a file, or to standard output.
-fn put(path: &Path, text: &str) -> Result<()> {
+fn put(path: &Path, bytes: &[u8]) -> Result<()> {
     match is_output(path) {
-        true => Ok(std::io::stdout().write_all(text.as_bytes())?),
-        false => write(path, text),
+        true => Ok(std::io::stdout().write_all(bytes)?),
+        false => write(path, bytes),
     }
 }
 
 /// Writes a file whole or not at all.
-fn write(path: &Path, text: &str) -> Result<()> {
+fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let part = part_of(path);
-    std::fs::write(&part, text)
+    std::fs::write(&part, bytes)
         .and_then(|()| std::fs::rename(&part, path))
         .map_err(|e| format!("{}: {e}", path.display()).into())
 }
@@ -219,6 +246,41 @@ mod tests {
         args(&["--report", named, "--force"]).check("x").unwrap();
         args(&["--report", named, "--csv", "-"]).check("x").unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(feature = "card")]
+    #[test]
+    fn a_picture_is_written_where_it_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let (page, card) = (dir.path().join("r.html"), dir.path().join("c.png"));
+        let flags = [
+            "--report",
+            page.to_str().unwrap(),
+            "--card",
+            card.to_str().unwrap(),
+        ];
+        let report = Report {
+            experiment: "x",
+            title: "X".into(),
+            intro: String::new(),
+            incomplete: None,
+            headline: Vec::new(),
+            blocks: Vec::new(),
+            facts: Vec::new(),
+            data: serde_json::Value::Null,
+            csv: String::new(),
+        };
+        args(&flags).check("x").unwrap();
+        args(&flags).write(&report).unwrap();
+        assert_eq!(std::fs::read(&card).unwrap(), report.card().unwrap());
+        std::fs::remove_file(&page).unwrap();
+        for other in ["json", "csv"] {
+            std::fs::remove_file(page.with_extension(other)).unwrap();
+        }
+        let why = args(&flags).check("x").unwrap_err().to_string();
+        assert!(why.starts_with("--card "), "{why}");
+        let both = ["--report", "-", "--card", "-"];
+        assert!(args(&both).check("x").is_err() && args(&both[2..]).takes_output());
     }
 
     #[test]

@@ -11,8 +11,11 @@
 //! | [`chapter`] | what was published beside what was measured; a report within another |
 //! | `figures` | a chart's figures as a table |
 //! | `saved` | figures that come back from JSON |
+//! | `card` | a picture of its summary, with the feature of that name |
 
 pub mod bars;
+#[cfg(feature = "card")]
+mod card;
 pub mod chapter;
 pub mod chart;
 mod figures;
@@ -127,6 +130,11 @@ impl Report {
     /// The page.
     pub fn html(&self) -> String {
         html::page(self)
+    }
+    /// A picture of its summary, as PNG.
+    #[cfg(feature = "card")]
+    pub fn card(&self) -> crate::Result<Vec<u8>> {
+        card::png(self)
     }
     /// For programs: the data, and what holds for all of it.
     pub fn json(&self) -> String {
