@@ -8,9 +8,10 @@ use crate::report::Section;
 use crate::target::MysqlServer;
 use crate::{Result, alter, drop_stall, drop_throughput, many_tables, rebuild, truncate_scale};
 use serde_json::Value;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// Runs one after the other until all are done, the time is over or it is stopped; what was lost.
+/// Runs one after the other until all are done, the time is over or it is stopped; what was lost. One that ends before its time leaves the rest to
+/// those after it.
 pub(super) fn all(
     args: &Args,
     courses: &[Course],
@@ -30,6 +31,8 @@ pub(super) fn all(
     let mut lost = Vec::new();
     let mut gone = Vec::new();
     let whole = stop.within(time);
+    // What those before have left of their time.
+    let mut spare = Duration::ZERO;
     for (number, course) in courses.iter().enumerate() {
         if whole.is_set() {
             break;
@@ -40,7 +43,7 @@ pub(super) fn all(
             courses.len(),
             course.experiment
         ));
-        let share = course.time * chosen.specs.len() as u32;
+        let share = course.time * chosen.specs.len() as u32 + spare;
         let since = Instant::now();
         let run = Run {
             args,
@@ -53,7 +56,7 @@ pub(super) fn all(
         lost.extend(trouble);
         record.done.push(done);
         record.took = begun.elapsed().as_secs_f64();
-        progress.spare(share.saturating_sub(since.elapsed()));
+        spare = share.saturating_sub(since.elapsed());
         if number + 1 < courses.len() && record.done.iter().any(|d| d.measured) {
             let unfinished = record.report(Some("It is still running.".into()));
             args.report.keep(&unfinished)?;

@@ -113,6 +113,22 @@ fn what_the_time_is_too_short_for_is_said() {
 }
 
 #[test]
+fn what_one_leaves_of_its_time_is_for_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let courses = [
+        tiny("many-tables", "--tables 3"),
+        Course {
+            time: Duration::ZERO,
+            ..tiny("many-tables", "--tables 2")
+        },
+    ];
+    let (record, lost) = measured(&in_dir(&dir), &courses, &Stop::default()).unwrap();
+    assert_eq!(lost, Vec::<String>::new());
+    let whole = record.done.iter().filter(|d| d.incomplete.is_none());
+    assert_eq!(whole.count(), 2);
+}
+
+#[test]
 fn a_run_that_is_stopped_keeps_nothing_of_what_was_not_measured() {
     let dir = tempfile::tempdir().unwrap();
     let stop = Stop::default();

@@ -96,12 +96,6 @@ impl Progress {
         self.step("begins");
     }
 
-    /// An experiment was done so much earlier than it had to be.
-    pub fn spare(&self, time: Duration) {
-        self.clock(|c| c.time = c.time.saturating_sub(time));
-        self.tick();
-    }
-
     /// Shows the time left, if there is a limit: to be called a few times a second.
     pub fn tick(&self) {
         if let Some((left, time)) = self.clock(|c| (c.left(), c.time)) {
@@ -214,15 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_shrinks_by_what_is_spared() {
+    fn the_time_left_is_told() {
         let s = Duration::from_secs;
         let progress = Progress::within(s(1000));
         let left = || progress.clock(|c| c.left()).unwrap();
         assert!(left() > s(900));
-        progress.spare(s(500));
-        assert!(left() <= s(500) && left() > s(400));
-        progress.spare(s(5000));
-        assert_eq!(left(), Duration::ZERO);
+        let over = Progress::within(Duration::ZERO);
+        assert_eq!(over.clock(|c| c.left()), Some(Duration::ZERO));
         assert_eq!([minutes(s(545)), minutes(s(3))], ["9:05", "0:03"]);
     }
 }
