@@ -28,6 +28,11 @@ const GAP: f32 = 20.0;
 /// Of what is below everything.
 const FOOT: f32 = 34.0;
 
+/// Sizes of a title.
+const TITLES: [f32; 3] = [34.0, 31.0, 28.0];
+/// Lines of a tile's label.
+const LABEL_LINES: usize = 2;
+
 const PAPER: Colour = [255; 3];
 const INK: Colour = [0x1c, 0x23, 0x29];
 const SOFT: Colour = [0x59, 0x63, 0x6e];
@@ -64,7 +69,7 @@ fn draw(report: &Report) -> Result<Canvas> {
     let soft = Pen::regular(20.0, SOFT)?;
     let name = format!("millpond lab {}", report.experiment);
     soft.write(&mut canvas, (MARGIN, MARGIN + 16.0), &name);
-    let title = Pen::bold(34.0, INK)?;
+    let title = fitting(&report.title, width)?;
     let below = MARGIN + 64.0;
     title.write(
         &mut canvas,
@@ -93,6 +98,17 @@ fn draw(report: &Report) -> Result<Canvas> {
     }
     foot(&mut canvas, report, &soft)?;
     Ok(canvas)
+}
+
+/// The largest that a title fits in.
+fn fitting(title: &str, width: f32) -> Result<Pen> {
+    for size in TITLES {
+        let pen = Pen::bold(size, INK)?;
+        if pen.width(title) <= width {
+            return Ok(pen);
+        }
+    }
+    Pen::bold(TITLES[TITLES.len() - 1], INK)
 }
 
 /// The sentence that says it all.
@@ -176,8 +192,11 @@ fn draw_tile(canvas: &mut Canvas, tile: &Card, area: Area) -> Result<()> {
     let (x, width) = (area.left + 18.0, area.width - 36.0);
     let label = Pen::regular(18.0, SOFT)?;
     let value = Pen::bold(32.0, INK)?;
-    let mut y = area.top + 32.0;
-    label.write(canvas, (x, y), &label.fit(&tile.label, width));
+    let mut y = area.top + 8.0;
+    for line in label.wrap(&tile.label, width, LABEL_LINES) {
+        y += 24.0;
+        label.write(canvas, (x, y), &line);
+    }
     y += 42.0;
     value.write(canvas, (x, y), &value.fit(&tile.value, width));
     let room = ((area.top + area.height - y - 14.0) / 24.0)
