@@ -196,6 +196,7 @@ fn differences(a: &Value, b: &Value) -> Vec<Difference> {
     };
     let plain = [
         ("stall of a drop, ms", "stall_ms"),
+        ("stall to a drop's work on pages", "stall_to_work"),
         ("requests over 10 ms per drop", "delayed_per_drop"),
     ];
     let plain = plain

@@ -4,7 +4,8 @@
 //! drop it is counted how many more requests are due and not done than when the drop was sent; from that the same is taken at the drop's match,
 //! the moment in the same slot of the pair's other window, at which a row was changed and committed; and the difference is divided by the rate:
 //! by so much the target has fallen behind its load. A target that does nothing for 5 ms is 5 ms behind at the end of them; one that keeps
-//! a third of the requests waiting for so long, a third of that. The figure is the robust location of these differences ([`Matched`]): what the machine does
+//! a third of the requests waiting for so long, a third of that. Where the target tells when a drop worked on cached pages, lags count from
+//! the beginning of that, in parts of it until its end: how long the drop waited for the log before blurs nothing, nor how long the work took. The figure is the robust location of these differences ([`Matched`]): what the machine does
 //! by itself is in both and cancels out, and where it is wild it counts no more than other disturbed moments.
 //! The lag at which the stall is largest would be a choice that favours large
 //! figures; so each pair of windows is asked at the lag that all the *other* pairs find the largest.
@@ -12,9 +13,10 @@
 //! The verdict is 'effect' if the stall's interval lies above the smallest effect of interest. Otherwise it is 'none above x', where x is
 //! the largest upper end of all lags' intervals, not of one lag's: wherever the stall may be, it is not larger. These intervals have the error
 //! probability of 5 % divided by the number of subjects (Bonferroni): with all algorithms together a false 'effect' has 5 %. All other
-//! intervals are 95 % each and describe. Among them is the mean of the same differences, for a robust location is blind to what befalls few drops.
+//! intervals are 95 % each and describe. Among them is the part of the work's time for which the load stood still ([`Share`]), which a machine that works
+//! more slowly for a while leaves as it is, and the mean of the same differences, for a robust location is blind to what befalls few drops.
 
-use super::record::{Arm, Event, LAGS, NEAR, Pair, Sums, WIDE, lag};
+use super::record::{Arm, Event, LAGS, NEAR, Pair, Stage, Sums, WIDE, lag};
 use crate::stats::{Interval, Latencies, Matched, intervals, mean_interval};
 
 /// Probability that an interval doesn't hold the truth.
@@ -29,6 +31,8 @@ const LEAST_BEYOND: f64 = 10.0;
 const ENOUGH_BEYOND: f64 = 0.5;
 /// The load is taken to have recovered when it is behind by less than this part of the stall.
 const RECOVERED: f64 = 0.1;
+/// ms of work on pages in the middle that a share of it is given of, at least.
+const LEAST_WORK: f64 = 0.05;
 /// ms beyond twice the drop's own time in which its stall is looked for.
 const AFTERMATH: f64 = 2.0;
 /// Lags at which its bound is looked for, at most.
@@ -72,8 +76,21 @@ pub(super) struct Stall {
     /// ms, with the error divided among the subjects: the verdict's.
     pub joint: Option<Interval>,
     pub verdict: Verdict,
-    /// Lag at which the load is most behind, ms.
+    /// Lag at which the load is most behind, ms since a drop was sent.
     pub lag: f64,
+    /// Where the target tells when drops worked on pages, and they did.
+    pub share: Option<Share>,
+}
+
+/// The stall to the time that drops worked on cached pages: 1 if all requests stood still for just as long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Share {
+    /// ms that a drop worked, in the middle.
+    pub work: f64,
+    /// 95 %.
+    pub interval: Interval,
+    /// With the error divided among the subjects.
+    pub joint: Interval,
 }
 
 /// The latency within which a share of the requests was done.
@@ -101,12 +118,60 @@ pub(super) struct Effects {
     pub recovery: Option<Interval>,
 }
 
+/// Where after each drop the load is looked at.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Place {
+    /// A lag, by its number.
+    Lag(usize),
+    /// A stage of its work on pages, by its number.
+    Stage(usize, Stage),
+}
+
+impl Place {
+    fn of(self, event: &Event) -> Option<i32> {
+        let (list, at) = match self {
+            Place::Lag(sample) => (&event.behind, sample),
+            Place::Stage(at, _) => (&event.staged, at),
+        };
+        list.get(at).copied()
+    }
+
+    /// ms since the zero of drops whose work takes so many.
+    fn ms(self, work: f64) -> f64 {
+        match self {
+            Place::Lag(sample) => lag(sample),
+            Place::Stage(_, stage) => stage.ms(work),
+        }
+    }
+}
+
+/// What is known of when drops worked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Times {
+    /// Seconds from when a drop was sent to its zero, in the middle.
+    before: f64,
+    /// ms that it worked, in the middle; none where the target doesn't tell.
+    work: Option<f64>,
+}
+
+impl Times {
+    fn of(pairs: &[Pair]) -> Times {
+        let middle = |list: Vec<f64>| crate::stats::median(&list);
+        let work = drops(pairs).filter_map(|e| e.work).map(|s| s * 1e3);
+        Times {
+            before: middle(drops(pairs).map(|e| e.before).collect()).unwrap_or(0.0),
+            work: middle(work.collect()),
+        }
+    }
+}
+
 /// The stall alone: quick enough to be asked after each block.
 pub(super) fn stall(pairs: &[Pair], question: &Question) -> Stall {
-    let samples = searched(pairs);
-    let curves: Vec<Matched> = samples
+    let times = Times::of(pairs);
+    let places = searched(pairs, times);
+    let curves: Vec<Matched> = places
         .iter()
-        .map(|s| matched(pairs, question.rate, *s))
+        .map(|p| matched(pairs, question.rate, *p))
         .collect();
     let (chosen, at) = largest(&curves, pairs.len());
     let clusters = chosen.iter().enumerate();
@@ -127,21 +192,45 @@ pub(super) fn stall(pairs: &[Pair], question: &Question) -> Stall {
         .filter(|v| !v.is_empty())
         .map(|v| v.iter().sum::<f64>() / v.len() as f64)
         .collect();
+    let most = places
+        .get(at)
+        .map_or(0.0, |p| p.ms(times.work.unwrap_or(0.0)));
+    let chosen: Vec<Place> = chosen
+        .iter()
+        .filter_map(|c| places.get(*c).copied())
+        .collect();
     Stall {
         interval: own.interval(MISS),
         mean: mean_interval(&means, MISS),
         values,
         joint,
         verdict,
-        lag: samples.get(at).map_or(0.0, |s| lag(*s)),
+        lag: most + times.before * 1e3,
+        share: share(pairs, question.rate, &chosen, times, miss),
     }
+}
+
+/// Of pairs asked at these places.
+fn share(pairs: &[Pair], rate: f64, places: &[Place], times: Times, miss: f64) -> Option<Share> {
+    let work = times.work.filter(|ms| *ms >= LEAST_WORK)?;
+    let of = |(pair, place): (&Pair, &Place)| -> Vec<(f64, f64)> {
+        let both = differences(pair, rate, *place);
+        both.filter_map(|(drop, ms)| Some((ms, drop.work? * 1e3)))
+            .collect()
+    };
+    let each = Matched::exposed(pairs.iter().zip(places).map(of), grain(rate));
+    Some(Share {
+        work,
+        interval: each.interval(MISS)?,
+        joint: each.interval(miss)?,
+    })
 }
 
 /// Everything.
 pub(super) fn effects(pairs: &[Pair], question: &Question) -> Effects {
     let stall = stall(pairs, question);
     let recovery = match stall.verdict {
-        Verdict::Effect => recovery(pairs, question.rate, stall.lag),
+        Verdict::Effect => recovery(pairs, question.rate, stall.lag, Times::of(pairs).before),
         _ => None,
     };
     Effects {
@@ -163,16 +252,17 @@ fn grain(rate: f64) -> f64 {
     GRAIN / rate * 1e3
 }
 
-/// By how many ms the load is behind at a lag after each drop, beyond what it is after the drop's match.
-fn matched(pairs: &[Pair], rate: f64, sample: usize) -> Matched {
-    let of = |pair: &Pair| -> Vec<f64> {
-        let both = pair.with.events.iter().zip(&pair.without.events);
-        both.filter_map(|(drop, other)| {
-            let more = drop.behind.get(sample)? - other.behind.get(sample)?;
-            Some(f64::from(more) / rate * 1e3)
-        })
-        .collect()
-    };
+/// By how many ms the load is behind at a place after each drop, beyond what it is after the drop's match.
+fn differences(pair: &Pair, rate: f64, place: Place) -> impl Iterator<Item = (&Event, f64)> {
+    let both = pair.with.events.iter().zip(&pair.without.events);
+    both.filter_map(move |(drop, other)| {
+        let more = place.of(drop)? - place.of(other)?;
+        Some((drop, f64::from(more) / rate * 1e3))
+    })
+}
+
+fn matched(pairs: &[Pair], rate: f64, place: Place) -> Matched {
+    let of = |pair: &Pair| differences(pair, rate, place).map(|d| d.1).collect();
     Matched::new(pairs.iter().map(of), grain(rate))
 }
 
@@ -184,13 +274,18 @@ fn bound(curves: &[Matched], miss: f64) -> f64 {
     curves.iter().step_by(few).map(upper).fold(0.0, f64::max)
 }
 
-/// The samples at which a stall is looked for: until twice as long as the quickest quarter of the drops took at most, and a little
-/// more. What others took longer on a busy machine was not the drop's, and later lags are noisier.
-fn searched(pairs: &[Pair]) -> Vec<usize> {
+/// Where a stall is looked for: at all stages of the work where that is known. Else until twice as long as the quickest quarter of the drops took at most, and
+/// a little more: what others took longer on a busy machine was not the drop's, and later lags are noisier.
+fn searched(pairs: &[Pair], times: Times) -> Vec<Place> {
+    if times.work.is_some() {
+        let stages = Stage::all().enumerate();
+        return stages.map(|(at, stage)| Place::Stage(at, stage)).collect();
+    }
     let mut took: Vec<f64> = drops(pairs).map(|e| e.took).collect();
     took.sort_by(f64::total_cmp);
     let until = took.get(took.len() / 4).copied().unwrap_or(0.0) * 2e3 + AFTERMATH;
-    (0..LAGS).take_while(|s| lag(*s) <= until).collect()
+    let samples = (0..LAGS).take_while(|s| lag(*s) <= until);
+    samples.map(Place::Lag).collect()
 }
 
 /// For each pair the curve that is the largest of all other pairs', and the one that is the largest of all.
@@ -295,14 +390,16 @@ fn delayed(pairs: &[Pair]) -> Option<Interval> {
     intervals(pairs.len(), MISS, per_drop).pop().flatten()
 }
 
-/// The first lag after the worst at which the load is hardly behind any more.
-fn recovery(pairs: &[Pair], rate: f64, worst: f64) -> Option<Interval> {
+/// The first lag after the worst at which the load is hardly behind any more; both in ms since a drop was sent, whose zero is so many seconds
+/// later.
+fn recovery(pairs: &[Pair], rate: f64, worst: f64, before: f64) -> Option<Interval> {
+    let before = before * 1e3;
     let after = |s: &usize| (s + 1..LAGS).find(|n| lag(*n) >= lag(*s) * (1.0 + CLOSE));
-    let worst = (0..LAGS).find(|s| lag(*s) >= worst)?;
+    let worst = (0..LAGS).find(|s| lag(*s) >= worst - before)?;
     let samples: Vec<usize> = std::iter::successors(Some(worst), after).collect();
     let curves: Vec<Vec<(f64, f64)>> = samples
         .iter()
-        .map(|s| sums(&matched(pairs, rate, *s)))
+        .map(|s| sums(&matched(pairs, rate, Place::Lag(*s))))
         .collect();
     let first = |weights: &[u64]| {
         let at = |curve: &[(f64, f64)]| -> f64 {
@@ -315,7 +412,7 @@ fn recovery(pairs: &[Pair], rate: f64, worst: f64) -> Option<Interval> {
         };
         let little = at(&curves[0]) * RECOVERED;
         let back = curves.iter().position(|c| at(c) <= little);
-        vec![back.map_or(lag(LAGS), |c| lag(samples[c]))]
+        vec![before + back.map_or(lag(LAGS), |c| lag(samples[c]))]
     };
     intervals(pairs.len(), MISS, first).pop().flatten()
 }
@@ -323,7 +420,7 @@ fn recovery(pairs: &[Pair], rate: f64, worst: f64) -> Option<Interval> {
 /// A point of an event-aligned line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
-    /// Since the drop's beginning.
+    /// Since the drop's zero ([`Event::before`]).
     pub lag_ms: f64,
     /// Mean latency of requests due then, ms.
     pub with: f64,

@@ -68,6 +68,7 @@ mod tests {
             }),
             verdict,
             lag: 1.0,
+            share: None,
         };
         let stalls = [
             stall(1.3, Verdict::Effect),

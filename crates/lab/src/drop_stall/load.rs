@@ -197,6 +197,7 @@ impl Load<'_> {
                     window,
                     at: at.as_nanos() as u64,
                     took: (start.elapsed() - at).as_nanos() as u64,
+                    work: None,
                 });
             }
         }

@@ -1,6 +1,7 @@
 //! The work on real targets: all are opened and filled, then they and their algorithms take turns.
 
 use super::blocks::{self, Cell, Ended, Limits, Rig, Told};
+use super::clock;
 use super::design::Course;
 use super::effects::Question;
 use super::live::Live;
@@ -64,6 +65,8 @@ struct Stand<'t> {
     cached: Cached,
     drops: Drops,
     rate: f64,
+    /// It tells when a drop works on pages.
+    tells: bool,
 }
 
 /// What is known of a subject beside its pairs.
@@ -160,12 +163,14 @@ fn prepare<'t>(
         );
         results.notes.push(why);
     }
+    let tells = clock::is_there(&mut *lease.client);
     let mut stand = Stand {
         target,
         lease,
         cached,
         drops: Drops::new(&plan),
         rate: 0.0,
+        tells,
     };
     if on.stop.is_set() {
         stand.lease.end()?;
@@ -303,10 +308,15 @@ impl Stage<'_, '_> {
             seed: self.plan.seed + self.runs,
             stop: self.stop,
         };
+        let first = stand.drops.dropped();
         let precedence = self.plan.precedence.then(Precedence::take);
         self.precedence &= precedence.as_ref().is_some_and(Precedence::given);
-        let done = load.run(course, &mut *stand.lease.client, &mut stand.drops)?;
+        let mut done = load.run(course, &mut *stand.lease.client, &mut stand.drops)?;
         drop(precedence);
+        if let (true, Some((recording, _))) = (stand.tells, &mut done) {
+            let client = &mut *stand.lease.client;
+            clock::tell(client, first, recording, |m| course.windows[m.window].drops)?;
+        }
         Ok(done.map(|(recording, generator)| {
             let mut beside = self.beside.borrow_mut();
             beside.0.add(&generator);

@@ -11,6 +11,7 @@
 //! | `load` | requests at a fixed rate, drops beside them |
 //! | `statements` | what the requests are |
 //! | `tables` | what is cached, dirty and dropped |
+//! | `clock` | when drops worked on cached pages, as a target tells it |
 //! | `record` | from requests to what is kept of a window |
 //! | `effects` | differences, intervals, verdicts |
 //! | `blocks` | turns, and when it is enough |
@@ -20,6 +21,7 @@
 //! | `simulated` | (tests) a target in simulated time with known stalls |
 
 mod blocks;
+mod clock;
 mod design;
 mod effects;
 mod live;
@@ -52,9 +54,9 @@ const INTERVAL: f64 = 30.0;
 /// Drops of the article.
 const DROPS: f64 = 30.0;
 /// Seconds of measuring.
-const USUAL_TIME: f64 = 75.0;
+const USUAL_TIME: f64 = 85.0;
 /// Seconds of a window, about, and the longest of the article's.
-const WINDOW: f64 = 0.33;
+const WINDOW: f64 = 0.2;
 const LONGEST: f64 = 60.0;
 /// Seconds of a run, about; with long windows as long as so many pairs of them.
 const RUN: f64 = 4.0;
@@ -77,7 +79,7 @@ pub struct Args {
     /// Part of the article's sizes, 20 M rows and 315,000 cached pages; 1 is the article. The time between drops is scaled by its square
     #[arg(long, value_name = "X", value_parser = scale)]
     scale: Option<f64>,
-    /// Seconds of measuring at most; it ends earlier if every interval is narrow [default: 75; 24 with --quick; with --scale as many
+    /// Seconds of measuring at most; it ends earlier if every interval is narrow [default: 85; 24 with --quick; with --scale as many
     /// as the article's drops take with each algorithm]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     time: Option<f64>,
@@ -111,7 +113,7 @@ pub struct Args {
     /// Mean seconds between two drops [default: five times what a drop takes, 0.012 at least]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     interval: Option<f64>,
-    /// Seconds of a window [default: 0.33, about, as the time allows]
+    /// Seconds of a window [default: 0.2, about, as the time allows]
     #[arg(long, value_name = "SECONDS", value_parser = positive)]
     window: Option<f64>,
     /// The smallest stall that matters, in ms: less is no effect, however certain it is

@@ -4,7 +4,7 @@
 use super::blocks::{self, Cell, Ended, Limits, Rig};
 use super::design::{Course, Shape};
 use super::effects::{self, Question, Verdict};
-use super::record::{Moment, Recording, Request};
+use super::record::{Moment, Recording, Request, Work};
 use crate::random::Random;
 use crate::{Error, Result};
 
@@ -21,6 +21,11 @@ struct Simulated {
     /// They are as a build beside makes them: most are short and some very long, and requests take several times as long as they
     /// would, or not. Else they are of 4 ms on the average.
     build: bool,
+    /// A drop waits for the log before it stalls anything, as long as that takes on a busy disk; so does what is done in its place. Then it
+    /// works on pages, for which all stand still, and tells when.
+    log: bool,
+    /// Its work takes up to so many times as long as it would alone.
+    slower: f64,
     random: Random,
     now: f64,
     /// A subject that fails from this time on.
@@ -34,6 +39,8 @@ impl Simulated {
             stalls: stalls.to_vec(),
             noise,
             build: false,
+            log: false,
+            slower: 1.0,
             random: Random::new(seed),
             now: 0.0,
             fails: None,
@@ -63,18 +70,33 @@ impl Simulated {
         }
     }
 
+    /// Seconds until a commit is on a disk that others use, too: a ms in the middle, at times a hundred.
+    fn sync(&mut self) -> f64 {
+        match self.log {
+            true => (0.0005 / self.random.unit()).min(0.1),
+            false => self.exponential(0.0002),
+        }
+    }
+
     fn moments(&mut self, course: &Course, stall: f64) -> Vec<Moment> {
         let mut free = 0.0f64;
         let mut moments = Vec::new();
         for (window, w) in course.windows.iter().enumerate() {
             for &moment in &w.moments {
                 let at = free.max(moment);
-                let took = self.exponential(0.0002) + if w.drops { stall } else { 0.0 };
-                free = at + took;
+                let wait = self.sync();
+                let pace = 1.0 + (self.slower - 1.0) * self.random.unit();
+                let work = if w.drops { stall * pace } else { 0.0 };
+                free = at + wait + work;
+                let ns = |seconds: f64| (seconds * 1e9) as u64;
                 moments.push(Moment {
                     window,
-                    at: (at * 1e9) as u64,
-                    took: (took * 1e9) as u64,
+                    at: ns(at),
+                    took: ns(wait + work),
+                    work: (self.log && w.drops).then_some(Work {
+                        after: ns(wait),
+                        took: ns(work),
+                    }),
                 });
             }
         }
@@ -87,7 +109,13 @@ impl Simulated {
         let mut all: Vec<(f64, f64)> = moments
             .iter()
             .filter(|m| course.windows[m.window].drops)
-            .map(|d| (d.at as f64 / 1e9, d.at as f64 / 1e9 + stall))
+            .map(|d| {
+                let (after, took) = d
+                    .work
+                    .map_or((0, (stall * 1e9) as u64), |w| (w.after, w.took));
+                let from = (d.at + after) as f64 / 1e9;
+                (from, from + took as f64 / 1e9)
+            })
             .collect();
         let mut at = 0.0;
         while self.noise > 0.0 && at < until {
@@ -283,6 +311,106 @@ fn experiments_beside_a_build_agree() {
         held.iter().all(|h| *h >= 9),
         "{held:?} of 10 hold the truth"
     );
+}
+
+/// On a machine with a build beside drops wait for the log for as long as other programs have the disk, and their work takes up to three times as long, now
+/// more, now less. What a quiet machine finds of the part of the work for which the load stands still is what ten runs of the busy one find; and who
+/// doesn't know when the work began knows less.
+#[test]
+fn a_busy_machine_finds_the_share_that_a_quiet_one_does() {
+    let stalls = [0.0, 0.006, 0.001];
+    let told = |seed: u64, busy: bool, known: bool| {
+        let mut rig = Simulated::new(&stalls, if busy { 12.0 } else { 0.5 }, 900 + seed);
+        (rig.build, rig.log) = (busy, true);
+        rig.slower = if busy { 3.0 } else { 1.0 };
+        let (mut cells, ..) = measured(&mut rig, &limits(seed));
+        for arm in cells
+            .iter_mut()
+            .flat_map(|c| &mut c.pairs)
+            .flat_map(|p| [&mut p.with, &mut p.without])
+        {
+            for event in arm.events.iter_mut().filter(|_| !known) {
+                event.work = None;
+            }
+        }
+        let stalls = cells.iter().map(|c| effects::stall(&c.pairs, &c.question));
+        stalls.collect::<Vec<_>>()
+    };
+    let quiet = told(0, false, true);
+    let (mut held, mut truth) = ([0; 3], [0; 3]);
+    for seed in 1..=10 {
+        let busy = told(seed, true, true);
+        for (number, (of, stall)) in busy.iter().zip(stalls).enumerate() {
+            assert_eq!(
+                of.verdict == Verdict::Effect,
+                stall > 0.0,
+                "run {seed}: {of:?}"
+            );
+            let Some(share) = of.share else {
+                assert_eq!(stall, 0.0);
+                continue;
+            };
+            // All stand still while it works.
+            truth[number] += u32::from(share.joint.contains(1.0));
+            let alone = quiet[number].share.unwrap();
+            held[number] += u32::from(share.joint.contains(alone.interval.estimate));
+            assert!(share.work > alone.work * 1.5 && share.work < alone.work * 2.5);
+        }
+    }
+    assert!(
+        truth[1] >= 9 && truth[2] >= 9 && held[1] >= 9 && held[2] >= 9,
+        "{truth:?} {held:?} of 10"
+    );
+    // Of a work of 1 ms after waits of 1 and more nothing is told without its beginning.
+    let half = |stall: &effects::Stall| stall.joint.unwrap().half() / stall.joint.unwrap().estimate;
+    let (known, unknown) = (told(1, true, true), told(1, true, false));
+    assert!(
+        half(&known[1]) < half(&unknown[1]),
+        "{:?} {:?}",
+        known[1].joint,
+        unknown[1].joint
+    );
+}
+
+/// Who is known well enough leaves the time to the others, and intervals hold the truth all the same.
+#[test]
+fn the_time_goes_where_intervals_are_wide() {
+    let (mut fewer, mut held, mut wrong) = (0, 0, 0);
+    let (mut spent, mut missed) = (Vec::new(), Vec::new());
+    for seed in 0..10 {
+        let mut rig = Simulated::new(&[0.0, 0.0, 0.002, 0.008], 2.0, 700 + seed);
+        rig.build = true;
+        let limits = Limits {
+            precision: 0.1,
+            budget: 120.0,
+            ..limits(seed)
+        };
+        let (cells, ..) = measured(&mut rig, &limits);
+        let pairs = |i: usize| cells[i].pairs.len();
+        assert!(cells.iter().all(|c| c.pairs.len() >= 10));
+        let most = (0..4).map(pairs).max().unwrap();
+        spent.push((0..4).map(pairs).collect::<Vec<_>>());
+        fewer += u32::from((0..4).any(|i| pairs(i) * 3 < most * 2));
+        for (cell, ms) in cells.iter().zip([0.0, 0.0, 2.0, 8.0]) {
+            let stall = effects::stall(&cell.pairs, &cell.question);
+            held += u32::from(stall.interval.unwrap().contains(ms));
+            // What the verdicts rest on: four of them together.
+            let joint = stall.joint.unwrap();
+            if !joint.contains(ms) {
+                missed.push((ms, joint));
+            }
+            wrong += u32::from((stall.verdict == Verdict::Effect) != (ms > 0.0));
+        }
+    }
+    assert!(fewer >= 8, "{fewer} of 10 spent it unevenly: {spent:?}");
+    // Where there is nothing to be found the choice of a lag among many costs some of the level, and less than what is of interest.
+    let slight = |(ms, i): &(f64, crate::stats::Interval)| *ms == 0.0 && i.low.max(-i.high) < 0.1;
+    assert!(
+        missed.len() <= 4 && missed.iter().all(slight),
+        "{missed:?} of 40 miss the truth"
+    );
+    assert!(held >= 35, "{held} of 40 intervals of 95 % hold the truth");
+    assert_eq!(wrong, 0, "verdicts");
 }
 
 #[test]

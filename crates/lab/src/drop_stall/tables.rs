@@ -145,8 +145,14 @@ impl Drops {
         }
     }
 
-    fn name(number: u64) -> String {
+    /// Of the table of this number.
+    pub fn name(number: u64) -> String {
         format!("sbtest_{number}")
+    }
+
+    /// How many were dropped.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
     }
 
     /// Makes so many to drop, those included that are left of a run that was cut short.

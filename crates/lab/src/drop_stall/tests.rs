@@ -36,8 +36,8 @@ fn windows_fit_the_time() {
     };
     let six = limits(&[], 6);
     assert_eq!(
-        (six.shape.pairs, seconds(&six) * 6.0 * 4.0 < 100.1),
-        (4, true)
+        (six.shape.pairs, seconds(&six) * 6.0 * 3.0 < 85.1),
+        (7, true)
     );
     let one = limits(&[], 1);
     assert!(one.shape.window >= WINDOW && one.shape.window < 0.6);
@@ -71,7 +71,10 @@ fn a_small_run_gives_a_whole_report() {
     let cells = left.data["cells"].as_array().unwrap();
     assert_eq!(cells.len(), 2);
     for cell in cells {
-        assert_eq!(cell["pairs"], 16);
+        // Blocks of eight; on a machine that is too slow for its windows little is seen in each.
+        let pairs = cell["pairs"].as_u64().unwrap();
+        assert!(pairs >= 16 && pairs % 8 == 0, "{pairs}");
+        assert_eq!(cell["lags_from"], "work on pages");
         assert!(cell["drops"].as_u64().unwrap() >= 8);
         assert!(
             cell["lru_pages"].as_u64().unwrap() > 0 && cell["dirty_pages"].as_u64().unwrap() > 0

@@ -8,6 +8,8 @@
 //! distance, so that a few wild ones weigh as much as a few others. A mean's interval has no such bound: one stall of the machine's own of a
 //! second hides whatever else was seen.
 //!
+//! An event may have an *exposure*: then it is taken to add the constant times that. What the coins say of the differences less so much is the same.
+//!
 //! The interval holds all constants that the coins don't contradict (Maritz 1979, by clusters: Rosner, Glynn and Lee 2006): for each,
 //! the sum of the bounded distances is held against its spread over all ways in which the clusters' coins could have fallen. That spread is known, not estimated: the
 //! root of the sum of the clusters' squared sums.
@@ -29,6 +31,8 @@ const STEPS: u32 = 40;
 #[derive(Clone, Debug, Default)]
 pub struct Matched {
     values: Vec<f64>,
+    /// As many, or none: then all are 1.
+    exposures: Vec<f64>,
     /// Where each cluster ends in `values`.
     ends: Vec<usize>,
     /// What a difference may count with at least: where values are counts, some of them.
@@ -47,6 +51,32 @@ impl Matched {
             new.ends.push(new.values.len());
         }
         new
+    }
+
+    /// The same of differences with their exposures: what is estimated is what an event adds for each unit of it.
+    pub fn exposed(clusters: impl IntoIterator<Item = Vec<(f64, f64)>>, grain: f64) -> Matched {
+        let mut exposures = Vec::new();
+        let values = clusters.into_iter().map(|cluster| {
+            exposures.extend(cluster.iter().map(|(_, e)| *e));
+            cluster.into_iter().map(|(v, _)| v).collect()
+        });
+        let new = Matched::new(values.collect::<Vec<_>>(), grain);
+        Matched { exposures, ..new }
+    }
+
+    fn exposure(&self, i: usize) -> f64 {
+        self.exposures.get(i).copied().unwrap_or(1.0)
+    }
+
+    /// In the middle; what a step of the constant is in steps of the values.
+    fn usual_exposure(&self) -> f64 {
+        let mut all = self.exposures.clone();
+        middle(&mut all).map_or(1.0, |e| e.max(f64::MIN_POSITIVE))
+    }
+
+    /// A difference less what an event adds if `at` is the truth.
+    fn rest(&self, i: usize, at: f64) -> f64 {
+        self.values[i] - at * self.exposure(i)
     }
 
     /// The differences of each cluster.
@@ -79,15 +109,24 @@ impl Matched {
 
     /// Huber's estimate; none of nothing.
     pub fn estimate(&self) -> Option<f64> {
+        let mut scratch = self.each_alone();
+        let begin = middle(&mut scratch)?;
         let mut scratch = self.values.clone();
-        let middle = middle(&mut scratch)?;
-        let reach = self.reach(middle, &mut scratch);
+        let reach = self.reach(begin, &mut scratch);
         let sum = |at: f64| -> f64 {
-            let one = |v: &f64| (v - at).clamp(-reach, reach);
-            self.values.iter().map(one).sum()
+            let one = |i: usize| self.rest(i, at).clamp(-reach, reach);
+            (0..self.values.len()).map(one).sum()
         };
-        // It falls as `at` rises, and the root is no farther from the median than the reach.
-        let (mut low, mut high) = (middle - reach, middle + reach);
+        // It falls as `at` rises, and without exposures the root is no farther from the median than the reach.
+        let mut step = reach / self.usual_exposure();
+        let (mut low, mut high) = (begin - step, begin + step);
+        for _ in 0..STEPS {
+            if sum(low) >= 0.0 && sum(high) <= 0.0 {
+                break;
+            }
+            step *= 2.0;
+            (low, high) = (begin - step, begin + step);
+        }
         for _ in 0..40 {
             let at = (low + high) / 2.0;
             match sum(at) > 0.0 {
@@ -96,6 +135,12 @@ impl Matched {
             }
         }
         Some((low + high) / 2.0)
+    }
+
+    /// What the constant is to each difference that has an exposure.
+    fn each_alone(&self) -> Vec<f64> {
+        let one = |(i, v): (usize, &f64)| Some(v / Some(self.exposure(i)).filter(|e| *e > 0.0)?);
+        self.values.iter().enumerate().filter_map(one).collect()
     }
 
     /// The estimate and its interval, with a probability of `miss` not to hold the truth; none if there are so few clusters that no fall of
@@ -116,8 +161,8 @@ impl Matched {
 
     /// What a difference counts with at most if `at` is the truth.
     fn reach(&self, at: f64, scratch: &mut [f64]) -> f64 {
-        for (s, v) in scratch.iter_mut().zip(&self.values) {
-            *s = (v - at).abs();
+        for (i, s) in scratch.iter_mut().enumerate() {
+            *s = self.rest(i, at).abs();
         }
         let usual = middle(scratch).unwrap_or(0.0);
         (CLIP * usual).max(self.grain).max(f64::MIN_POSITIVE)
@@ -126,11 +171,13 @@ impl Matched {
     /// The sum of the bounded distances, in units of its spread over all falls of the coins.
     fn departure(&self, at: f64, scratch: &mut [f64]) -> f64 {
         let reach = self.reach(at, scratch);
-        let (mut sum, mut squares) = (0.0, 0.0);
-        for cluster in self.clusters() {
-            let own: f64 = cluster.iter().map(|v| (v - at).clamp(-reach, reach)).sum();
+        let (mut sum, mut squares, mut begin) = (0.0, 0.0, 0);
+        for &end in &self.ends {
+            let one = |i: usize| self.rest(i, at).clamp(-reach, reach);
+            let own: f64 = (begin..end).map(one).sum();
             sum += own;
             squares += own * own;
+            begin = end;
         }
         match squares > 0.0 {
             true => sum / squares.sqrt(),
@@ -145,7 +192,8 @@ impl Matched {
             return None;
         }
         let mut scratch = self.values.clone();
-        let mut step = (self.reach(estimate, &mut scratch) / 16.0).max(LEAST_STEP);
+        let reach = self.reach(estimate, &mut scratch);
+        let mut step = (reach / 16.0).max(LEAST_STEP) / self.usual_exposure();
         let mut contradicted = |at: f64| -direction * self.departure(at, &mut scratch) > enough;
         let mut inside = estimate;
         let mut outside = (0..STEPS).find_map(|_| {

@@ -85,6 +85,10 @@ impl Results {
             "stall_mean_ms": maybe(e.stall.mean.as_ref()),
             "stall_of_drops_ms": e.stall.values,
             "worst_lag_ms": e.stall.lag,
+            "lags_from": if f.is_timed() { "work on pages" } else { "drop sent" },
+            "page_work_ms": e.stall.share.map(|s| s.work),
+            "stall_to_work": maybe(e.stall.share.map(|s| s.interval).as_ref()),
+            "stall_to_work_joint": maybe(e.stall.share.map(|s| s.joint).as_ref()),
             "delayed_per_drop": maybe(e.delayed.as_ref()),
             "recovered_ms": maybe(e.recovery.as_ref()),
             "latency": added,
@@ -100,9 +104,10 @@ impl Results {
         })
     }
 
-    /// A line for each drop and each moment without one: how far the load was behind some time after. A slot of a pair has one of each.
+    /// A line for each drop and each moment without one: how far the load was behind some time after its zero, which is
+    /// so long after it was sent. A slot of a pair has one of each.
     pub(super) fn csv(&self) -> String {
-        let mut out = String::from("subject,pair,slot,drop,took_ms");
+        let mut out = String::from("subject,pair,slot,drop,took_ms,before_ms,work_ms");
         let samples = BEHIND.map(|ms| (0..LAGS).find(|s| lag(*s) >= ms).unwrap_or(LAGS));
         for ms in BEHIND {
             let _ = write!(out, ",behind_{ms}_ms");
@@ -119,8 +124,13 @@ impl Results {
             for (pair, arms) in cell.pairs.iter().enumerate() {
                 for (drop, arm) in [(1, &arms.with), (0, &arms.without)] {
                     for (slot, event) in arm.events.iter().enumerate() {
-                        let took = event.took * 1e3;
-                        let _ = write!(out, "{label},{pair},{slot},{drop},{took:.3}");
+                        let (took, before) = (event.took * 1e3, event.before * 1e3);
+                        let work = event.work.map(|s| format!("{:.3}", s * 1e3));
+                        let work = work.unwrap_or_default();
+                        let _ = write!(
+                            out,
+                            "{label},{pair},{slot},{drop},{took:.3},{before:.3},{work}"
+                        );
                         for sample in samples {
                             let _ = write!(out, ",{}", behind(event, sample));
                         }

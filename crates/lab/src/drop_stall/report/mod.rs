@@ -26,6 +26,44 @@ struct Found<'a> {
     wide: Vec<Point>,
 }
 
+impl Found<'_> {
+    /// Whether lags count from when a drop began to work on pages.
+    fn is_timed(&self) -> bool {
+        let mut drops = self.cell.pairs.iter().flat_map(|p| &p.with.events);
+        drops.any(|e| e.work.is_some())
+    }
+}
+
+/// What is at lag 0, of all.
+fn zero(found: &[Found<'_>]) -> Zero {
+    let timed = found.iter().filter(|f| f.is_timed()).count();
+    match timed {
+        0 => Zero::Sent,
+        n if n == found.len() => Zero::Work,
+        _ => Zero::Either,
+    }
+}
+
+/// Where the lags of charts begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Zero {
+    Sent,
+    Work,
+    /// Some of one, some of the other.
+    Either,
+}
+
+impl Zero {
+    /// For an axis.
+    fn axis(self) -> &'static str {
+        match self {
+            Zero::Sent => "ms since the drop was sent",
+            Zero::Work => "ms since the drop began to work on pages",
+            Zero::Either => "ms since it was sent, or began to work on pages",
+        }
+    }
+}
+
 impl Results {
     /// The report; `incomplete` says why it is not whole.
     pub(super) fn report(&self, incomplete: Option<String>) -> Report {
@@ -190,7 +228,10 @@ fn figure(
             series: vec![without, with],
             marks: vec![Mark {
                 x: 0.0,
-                what: "DROP TABLE is sent".into(),
+                what: match f.is_timed() {
+                    true => "DROP TABLE begins to work on cached pages".into(),
+                    false => "DROP TABLE is sent".into(),
+                },
             }],
         }
     };
@@ -201,7 +242,7 @@ fn figure(
                   with 95 %, given the grey line) and over as many moments without one (grey). One scale for all panels."
             .into(),
         x: Axis {
-            label: "ms since the drop was sent".into(),
+            label: zero(found).axis().into(),
             log: false,
         },
         y: Axis {

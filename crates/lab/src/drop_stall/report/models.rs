@@ -224,7 +224,7 @@ fn figure(all: &[Together<'_>]) -> Figure {
         title: "What a drop adds to latency around it, original and model".into(),
         caption: "Mean latency of the requests by when they were due, seen from each drop, less the same at moments without one.".into(),
         x: Axis {
-            label: "ms since the drop was sent".into(),
+            label: "ms since the drop (of the model: its work on pages)".into(),
             log: false,
         },
         y: Axis {

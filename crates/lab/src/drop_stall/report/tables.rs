@@ -19,6 +19,8 @@ impl Results {
                 "verdict",
                 "stall, ms",
                 "its mean, ms",
+                "worked on pages, ms",
+                "stall to work",
                 "requests over 10 ms, per drop",
                 "recovered after, ms",
                 "a drop takes, ms",
@@ -33,6 +35,8 @@ impl Results {
                 verdict(e.stall.verdict),
                 shown(e.stall.interval.as_ref()),
                 shown(e.stall.mean.as_ref()),
+                e.stall.share.map_or("–".into(), |s| num(s.work)),
+                shown(e.stall.share.map(|s| s.interval).as_ref()),
                 shown(e.delayed.as_ref()),
                 shown(e.recovery.as_ref()),
                 e.took.map_or("–".into(), |s| num(s * 1e3)),
@@ -42,8 +46,10 @@ impl Results {
         }
         table.note = "Differences between drops and their matches in windows without, with 95 % intervals each; the verdict's are wider, for it is \
                       to hold for all together. Stall: the requests that are due and not done, beyond what is usual, over the rate, at the worst \
-                      moment after a typical drop, in which a wild one counts as a few others; its mean: each counts with all of it. Recovered: \
-                      behind by less than a tenth of the stall."
+                      moment after a typical drop, in which a wild one counts as a few others; its mean: each counts with all of it. Worked on pages: how \
+                      long a drop in the middle looked for what is cached, as far as the target tells; stall to work: 1 if all requests stood still \
+                      just as long. That ratio is to be compared between machines, and between a quiet and a busy hour of one; the stall is as long as \
+                      the machine was slow. Recovered: behind by less than a tenth of the stall."
             .into();
         table
     }

@@ -163,3 +163,49 @@ fn all_alike_is_known_exactly() {
         "{got:?}"
     );
 }
+
+/// Events add 0.7 for each unit of their exposure, which differs tenfold and is larger where the noise of the event itself is; noise has no mean.
+#[test]
+fn what_an_event_adds_for_its_exposure_is_found() {
+    let mut random = Random::new(77);
+    let (mut held, mut wide) = (0, 0);
+    for _ in 0..300 {
+        let clusters = (0..16).map(|_| {
+            let one = |random: &mut Random| {
+                let own = 0.3 * pareto(random, 0.9);
+                let exposure = 0.5 + 4.5 * random.unit() + own.min(5.0);
+                (0.7 * exposure + own - 0.3 * pareto(random, 0.9), exposure)
+            };
+            (0..6).map(|_| one(&mut random)).collect::<Vec<_>>()
+        });
+        let interval = Matched::exposed(clusters.collect::<Vec<_>>(), 0.0)
+            .interval(0.05)
+            .unwrap();
+        held += u32::from(interval.contains(0.7));
+        wide += u32::from(interval.half() > 0.2);
+    }
+    // Of 300: three standard deviations less than 95 % are 274.
+    assert!(held >= 274, "{held} of 300 hold it");
+    assert!(wide <= 15, "{wide} of 300 are wide");
+}
+
+/// With one exposure for all, it is the difference in other units.
+#[test]
+fn an_exposure_that_all_have_is_a_unit() {
+    let mut random = Random::new(5);
+    let values: Vec<Vec<f64>> = (0..12)
+        .map(|_| (0..5).map(|_| 2.0 + normal(&mut random)).collect())
+        .collect();
+    let four = |cluster: &Vec<f64>| cluster.iter().map(|v| (*v, 4.0)).collect::<Vec<_>>();
+    let plain = Matched::new(values.clone(), 0.0).interval(0.05).unwrap();
+    let exposed = Matched::exposed(values.iter().map(four), 0.0)
+        .interval(0.05)
+        .unwrap();
+    for (a, b) in [
+        (plain.estimate, exposed.estimate),
+        (plain.low, exposed.low),
+        (plain.high, exposed.high),
+    ] {
+        assert!((a - b * 4.0).abs() < 1e-3, "{plain:?} {exposed:?}");
+    }
+}
