@@ -556,7 +556,11 @@ mod tests {
                     name: format!("i{n}"),
                     unique: false,
                     // By steps as long as they can be.
-                    space: SpaceId(if n % 2 == 0 { u64::MAX / 2 } else { n as u64 }),
+                    space: SpaceId(if n.is_multiple_of(2) {
+                        u64::MAX / 2
+                    } else {
+                        n as u64
+                    }),
                     root: n as u32 + 1,
                     body: Vec::new(),
                 };
