@@ -5,7 +5,7 @@
 use super::chart::{STYLES, WIDTH, escape};
 use super::saved;
 use super::scale::Scale;
-use super::text::num;
+use super::text::{breadth, num};
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
 
@@ -72,11 +72,11 @@ impl Bars {
     /// One SVG element per group that has any bar.
     pub(super) fn svgs(&self) -> Vec<String> {
         let bars = || self.groups.iter().flat_map(|g| &g.bars);
-        let longest = bars().map(|b| b.name.chars().count()).max().unwrap_or(0);
+        let longest = bars().map(|b| breadth(&b.name)).fold(0.0, f64::max);
         let drawing = Drawing {
             bars: self,
             scale: Scale::over(bars().map(|b| b.value), self.log),
-            names: (longest as f64 * CHARACTER + 10.0).clamp(NAMES.0, NAMES.1),
+            names: (longest * CHARACTER + 10.0).clamp(NAMES.0, NAMES.1),
         };
         let groups = self.groups.iter().filter(|g| !g.bars.is_empty());
         groups.map(|g| drawing.group(g)).collect()
@@ -160,7 +160,7 @@ fn legend(group: &Group) -> (String, f64) {
     let mut out = String::new();
     let (mut x, mut y) = (4.0, 32.0);
     for part in &known {
-        let width = 15.0 + part.name.chars().count() as f64 * CHARACTER + 12.0;
+        let width = 15.0 + breadth(&part.name) * CHARACTER + 12.0;
         if x > 4.0 && x + width > WIDTH {
             (x, y) = (4.0, y + 17.0);
         }

@@ -2,7 +2,7 @@
 
 use super::chart::{STYLES, WIDTH, escape};
 use super::scale::Scale;
-use super::text::num;
+use super::text::{num, shortened};
 use crate::stats::Interval;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -99,11 +99,7 @@ impl Ranges {
             low,
             high,
         } = row.interval;
-        let name: String = row
-            .name
-            .chars()
-            .take((NAMES / CHARACTER) as usize)
-            .collect();
+        let name = shortened(&row.name, NAMES / CHARACTER);
         let _ = write!(
             out,
             "<text class=\"k\" x=\"4\" y=\"{:.1}\">{}</text>\

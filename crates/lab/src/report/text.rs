@@ -59,6 +59,32 @@ pub fn percentile(share: f64) -> String {
     format!("p{}", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// How many small letters a text is as wide as, about: capitals and digits are wider.
+pub(super) fn breadth(text: &str) -> f64 {
+    text.chars().map(one_breadth).sum()
+}
+
+fn one_breadth(c: char) -> f64 {
+    match c {
+        c if c.is_uppercase() => 1.3,
+        c if c.is_ascii_digit() => 1.2,
+        _ => 1.0,
+    }
+}
+
+/// As wide as so many small letters at most.
+pub(super) fn shortened(text: &str, most: f64) -> String {
+    if breadth(text) <= most {
+        return text.to_string();
+    }
+    let mut room = most - 1.0;
+    let kept = text.chars().take_while(|c| {
+        room -= one_breadth(*c);
+        room >= 0.0
+    });
+    kept.chain(['…']).collect()
+}
+
 /// Headline, tables, conditions.
 pub(super) fn report(r: &Report) -> String {
     let mut out = format!("\n{}\n", r.title);
@@ -110,5 +136,19 @@ fn table(out: &mut String, t: &Table) {
     }
     if !t.note.is_empty() {
         let _ = writeln!(out, "{}", t.note);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn capitals_take_room() {
+        assert_eq!(breadth("abc"), 3.0);
+        assert!(breadth("ABC 1") > 6.0);
+        assert_eq!(shortened("millpond server", 15.0), "millpond server");
+        assert_eq!(shortened("millpond server b", 15.0), "millpond serve…");
+        assert!(shortened("MILLPOND SERVER", 15.0).chars().count() < 13);
     }
 }
