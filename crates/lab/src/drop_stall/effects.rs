@@ -13,8 +13,8 @@
 //! The verdict is 'effect' if the stall's interval lies above the smallest effect of interest. Otherwise it is 'none above x', where x is
 //! the largest upper end of all lags' intervals, not of one lag's: wherever the stall may be, it is not larger. These intervals have the error
 //! probability of 5 % divided by the number of subjects (Bonferroni): with all algorithms together a false 'effect' has 5 %. All other
-//! intervals are 95 % each and describe. Among them is the part of the work's time for which the load stood still ([`Share`]), which a machine that works
-//! more slowly for a while leaves as it is, and the mean of the same differences, for a robust location is blind to what befalls few drops.
+//! intervals are 95 % each and describe. Among them is the part of the work's time for which the load stood still ([`Share`]), which leaves
+//! out how slowly the machine worked as far as a stall is always the same part of it, and the mean of the same differences, for a robust location is blind to what befalls few drops.
 
 use super::record::{Arm, Event, LAGS, NEAR, Pair, Stage, Sums, WIDE, lag};
 use crate::stats::{Interval, Latencies, Matched, intervals, mean_interval};

@@ -48,8 +48,7 @@ impl Results {
                       to hold for all together. Stall: the requests that are due and not done, beyond what is usual, over the rate, at the worst \
                       moment after a typical drop, in which a wild one counts as a few others; its mean: each counts with all of it. Worked on pages: how \
                       long a drop in the middle looked for what is cached, as far as the target tells; stall to work: 1 if all requests stood still \
-                      just as long. That ratio is to be compared between machines, and between a quiet and a busy hour of one; the stall is as long as \
-                      the machine was slow. Recovered: behind by less than a tenth of the stall."
+                      just as long, which leaves out how slowly the machine worked, as far as a stall is always the same part of it. Recovered: behind by less than a tenth of the stall."
             .into();
         table
     }
