@@ -8,6 +8,7 @@ use super::select::{checked_position, is_descending, position};
 use crate::env::VirtualTable;
 use crate::error::{SqlError, SqlResult};
 use crate::expr::Expr;
+use crate::expr::bind::GLOBAL_ORDER;
 use crate::expr::bind::coercion::made_of;
 use crate::logical::{
     Block, Body, DerivedColumn, Hints, Limit, OrderKey, Query, SetOp, SetOperation, Table,
@@ -229,7 +230,10 @@ impl Binder<'_, '_> {
                     let at = checked_position(p, columns, "order clause")?;
                     self.frame().column_expr(0, at)
                 }
-                None => self.bind(&o.expr, "order clause")?,
+                None => match self.bind(&o.expr, "order clause") {
+                    Err(e) if e.code == 1054 => self.bind(&o.expr, GLOBAL_ORDER)?,
+                    bound => bound?,
+                },
             };
             if expr.has_subquery() {
                 return Err(SqlError::unsupported("subquery in a union's ORDER BY"));

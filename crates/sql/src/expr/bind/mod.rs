@@ -39,7 +39,7 @@ pub(crate) use comparisons::compare;
 use comparisons::{between_bounds, bind_all, in_list, like, quantified, row};
 pub use condition::is_condition;
 pub(crate) use literal::{bytes_of_bits, introduced_text, odbc_text, read_in};
-pub(crate) use names::as_read;
+pub(crate) use names::{GLOBAL_ORDER, as_read};
 pub use names::{is_of, type_of, unknown_column};
 pub(crate) use numbers::{as_number, assigned_bits};
 pub(crate) use operators::arithmetic;

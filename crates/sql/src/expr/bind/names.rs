@@ -12,8 +12,19 @@ use crate::types::collation::char_count;
 use crate::types::{BaseType, Collation, SqlType};
 use crate::value::Value;
 
+/// The ORDER BY of a set operation, which has columns of its own and none of a table: error 1250.
+pub(crate) const GLOBAL_ORDER: &str = "global ORDER clause";
+
 /// Error 1054 for a column name as written.
 pub fn unknown_column(qualifier: &[&str], name: &str, clause: &str) -> SqlError {
+    let clause = match (clause, qualifier.last()) {
+        (GLOBAL_ORDER, Some(table)) => {
+            let m = format!("Table '{table}' from one of the SELECTs cannot be used in {clause}");
+            return SqlError::new(1250, m);
+        }
+        (GLOBAL_ORDER, None) => "order clause",
+        (clause, _) => clause,
+    };
     let mut full = String::new();
     for q in qualifier {
         full.push_str(q);
