@@ -1,5 +1,5 @@
-//! The experiment's course: blocks, each with a run of every subject in random order, until enough is known or the time is over. Once all have the least number of
-//! pairs, a block is of those alone whose intervals are the widest: the wider half of those that are not narrow yet.
+//! The experiment's course: blocks, each with a run of every subject in random order, until enough is known or the time is over. Who doesn't have the least number of
+//! pairs then, or only a run that doesn't count, has the next block; then a block is of those alone whose intervals are the widest: the wider half of those that are not narrow yet.
 //!
 //! It ends early when the verdict's interval of every subject is narrow: narrower than the precision asked for, or than a part of its
 //! own estimate. Both rules look at widths and never at whether an effect was found or is about to be, so they don't favour one verdict; that
@@ -158,9 +158,11 @@ pub(super) fn run(
             return Ok(Ended::Narrow);
         }
         let begun = |c: &usize| cells[*c].pairs.len() >= LEAST && !cells[*c].crowded;
-        block = match order.iter().all(begun) {
+        let few: Vec<usize> = order.iter().copied().filter(|c| !begun(c)).collect();
+        // One whose first run doesn't count comes before those of whom enough is known.
+        block = match few.is_empty() {
             true => wider_half(wide, |c| width(&cells[c], &stalls[c], limits)),
-            false => order.clone(),
+            false => few,
         };
     }
 }

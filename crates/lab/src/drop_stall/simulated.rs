@@ -1,7 +1,7 @@
 //! An artificial target in simulated time, whose drops stall it for a known time, and which now and then stalls by itself as a busy
 //! machine does. What the experiment says about it can be held to the truth.
 
-use super::blocks::{self, Cell, Ended, Limits, Rig};
+use super::blocks::{self, Cell, Ended, Limits, Rig, Told};
 use super::design::{Course, Shape};
 use super::effects::{self, Question, Verdict};
 use super::record::{Moment, Recording, Request, Work};
@@ -456,6 +456,35 @@ fn drops_that_are_too_close_move_apart() {
     rig.now = 0.0;
     blocks::run(&mut rig, &limits(1), &mut close, |_, _| (), |_| Ok(())).unwrap();
     assert_eq!(close[0].interval, 0.025);
+}
+
+/// What counts for nothing is measured again before others get more.
+#[test]
+fn a_run_that_does_not_count_is_made_again_first() {
+    let mut rig = Simulated::new(&[0.02, 0.0, 0.0], 0.0, 1);
+    let mut cells = cells(&[0.02, 0.0, 0.0]);
+    cells[0].interval = 0.025;
+    cells[0].adapts_from = Some(0.025);
+    let limits = Limits {
+        shape: Shape {
+            window: 0.4,
+            pairs: 10,
+        },
+        ..limits(1)
+    };
+    let mut after = Vec::new();
+    let told = |told: Told<'_>| {
+        after.push(
+            told.cells
+                .iter()
+                .map(|c| (c.pairs.len(), c.crowded))
+                .collect::<Vec<_>>(),
+        );
+        Ok(())
+    };
+    blocks::run(&mut rig, &limits, &mut cells, |_, _| (), told).unwrap();
+    assert_eq!(after[0], [(10, true), (10, false), (10, false)]);
+    assert_eq!(after[1], [(10, false), (10, false), (10, false)]);
 }
 
 #[test]
