@@ -17,7 +17,7 @@ pub const STYLES: usize = 9;
 pub(super) const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 236.0;
 const LEFT: f64 = 48.0;
-const RIGHT: f64 = 12.0;
+const RIGHT: f64 = 16.0;
 /// Right margin where lines carry names: least, and most.
 const NAMES: (f64, f64) = (98.0, 156.0);
 /// Width of a character of a name, about.
