@@ -66,14 +66,31 @@ const WORK: &[&str] = &[
 /// Bytes of which one at least is not zero.
 const BLOCK: usize = 512;
 
-/// What is on a disk, and the blocks of it that hold something.
-type Disk = (SimStorage, Vec<(String, u64)>);
+/// What is on a disk, and what is answered there. (After a crash an AUTO_INCREMENT counter goes on further ahead.)
+struct Disk {
+    storage: SimStorage,
+    /// The blocks that hold something.
+    used: Vec<(String, u64)>,
+    answers: Vec<Vec<Vec<String>>>,
+}
 
-/// Two disks with the same database: one closed, one whose server was killed, so that it has to be recovered. And the answers.
+impl Disk {
+    fn of(storage: SimStorage) -> Disk {
+        let instance = power::open(&storage.copy());
+        let mut c = power::client(&instance);
+        let answers = QUESTIONS.iter().map(|q| c.ok(q).rows).collect();
+        Disk {
+            used: used_blocks(&storage),
+            answers,
+            storage,
+        }
+    }
+}
+
+/// Two disks with the same database: one closed, one whose server was killed, so that it has to be recovered.
 struct Original {
     closed: Disk,
     killed: Disk,
-    answers: Vec<Vec<Vec<String>>>,
 }
 
 static ORIGINAL: LazyLock<Original> = LazyLock::new(|| original(power::open));
@@ -86,18 +103,12 @@ fn original(open: fn(&SimStorage) -> Instance) -> Original {
     for sql in STATEMENTS {
         c.ok(sql);
     }
-    let answers = QUESTIONS.iter().map(|q| c.ok(q).rows).collect();
     let killed = disk.copy();
     drop(c);
     instance.close().expect("close");
-    let with_blocks = |disk: SimStorage| {
-        let used = used_blocks(&disk);
-        (disk, used)
-    };
     Original {
-        closed: with_blocks(disk.copy()),
-        killed: with_blocks(killed),
-        answers,
+        closed: Disk::of(disk.copy()),
+        killed: Disk::of(killed),
     }
 }
 
@@ -148,7 +159,13 @@ struct Tally {
 }
 
 /// Asks everything of what is on the disk. `may_lack`: the last statements may be missing, for the log's end was hit.
-fn look(instance: &Instance, tally: &mut Tally, where_: &str, may_lack: bool) {
+fn look(
+    instance: &Instance,
+    answers: &[Vec<Vec<String>>],
+    tally: &mut Tally,
+    where_: &str,
+    may_lack: bool,
+) {
     let info = millpond_session::ConnectionInfo {
         user: "root".into(),
         host: "localhost".into(),
@@ -161,9 +178,12 @@ fn look(instance: &Instance, tally: &mut Tally, where_: &str, may_lack: bool) {
     };
     let mut c = Client(session);
     let mut refused = false;
-    for (sql, expected) in QUESTIONS.iter().zip(&ORIGINAL.answers) {
+    for (sql, expected) in QUESTIONS.iter().zip(answers) {
         match ask(&mut c, sql) {
-            Ok(rows) => assert!(may_lack || rows == *expected, "{where_}: {sql}: {rows:?}"),
+            Ok(rows) => assert!(
+                may_lack || rows == *expected,
+                "{where_}: {sql}: {rows:?}, not {expected:?}"
+            ),
             Err(e) => {
                 assert!(!e.is_empty(), "{where_}: {sql}");
                 refused = true;
@@ -182,17 +202,18 @@ fn look(instance: &Instance, tally: &mut Tally, where_: &str, may_lack: bool) {
 fn rot(original: &Original, seed: u64, tally: &mut Tally) {
     let mut rng = Rng(seed);
     let killed = rng.below(2) == 1;
-    let (disk, used) = match killed {
+    let whole = match killed {
         true => &original.killed,
         false => &original.closed,
     };
-    let disk = disk.copy();
-    let (file, at, bit) = flip(&disk, used, &mut rng);
+    let disk = whole.storage.copy();
+    let (file, at, bit) = flip(&disk, &whole.used, &mut rng);
     let where_ = format!("seed {seed}: {file}, byte {at}, bit {bit}, killed: {killed}");
     let tried = catch_unwind(AssertUnwindSafe(|| match power::try_open(&disk) {
         Ok(instance) => {
             // A damaged group at the log's end can't be told from one that a power cut tore.
-            look(&instance, tally, &where_, killed && file == "redo");
+            let may_lack = killed && file == "redo";
+            look(&instance, &whole.answers, tally, &where_, may_lack);
             let _ = instance.close();
         }
         Err(e) => {
