@@ -69,7 +69,7 @@ impl Held {
             Coercibility::Torn | Coercibility::Parted | Coercibility::Mixed
         )
     }
-    /// Whether its character set takes what `other` may be: Unicode takes all, Unicode beyond the basic plane also what is
+    /// Whether its character set takes what `other` may be: Unicode takes all, utf8mb4 and utf32 also what is
     /// Unicode; ASCII can become anything, but not what is as firm and nothing but ASCII too.
     fn takes(self, other: Held) -> bool {
         let firmer = self.hold < other.hold;
@@ -78,10 +78,7 @@ impl Held {
             self.collation.character_set(),
             other.collation.character_set(),
         );
-        let wider = !others.is_unicode()
-            || own.is_supplementary()
-                && !others.is_supplementary()
-                && own.facts().min_bytes == others.facts().min_bytes;
+        let wider = !others.is_unicode() || matches!(own, Charset::Utf8mb4 | Charset::Utf32);
         own.is_unicode() && (firmer || same && wider)
             || other.ascii && (firmer || same && !self.ascii)
     }
@@ -126,7 +123,7 @@ fn held(e: &Expr) -> Option<Held> {
         ExprKind::Case(branches, last) => {
             let all = made(branches.iter().map(|(_, r)| r).chain(last.as_deref()));
             held.ascii |= all.is_none_or(|h| h.ascii);
-            all.map_or(Coercibility::System, |h| h.hold)
+            all.map_or(Coercibility::Constant, |h| h.hold)
         }
         // CHAR(... USING ...).
         ExprKind::Cast(e) if is_char(e) => Coercibility::Constant,
@@ -320,6 +317,12 @@ pub(super) fn agree(list: &[&Expr], operation: &str) -> SqlResult<()> {
     }
 }
 
+/// Whether a value and one of those that it is looked for among are compared as texts: then all of them are to agree on a collation.
+pub(super) fn has_texts<'e>(value: &Expr, mut among: impl Iterator<Item = &'e Expr>) -> bool {
+    let text = |e: &Expr| !e.ty.is_numeric();
+    text(value) && among.any(text)
+}
+
 /// Whether strings of a list, one after the other, agree on no collation, though one behind them may decide.
 fn part(list: &[&Expr]) -> bool {
     let mut all = (2..=list.len()).filter_map(|n| together(&list[..n]));
@@ -379,11 +382,12 @@ pub(super) fn fit_params(list: &[&Expr], scope: &mut dyn Scope) {
 
 /// Error 1267, 1270 or 1271.
 fn mix(list: &[&Expr], operation: &str) -> SqlError {
-    let all: Vec<String> = list
-        .iter()
-        .filter_map(|e| held(e))
-        .map(|h| format!("({},{})", h.collation.name(), h.hold.name()))
-        .collect();
+    let shown = |e: &&Expr| match held(e) {
+        Some(h) => format!("({},{})", h.collation.name(), h.hold.name()),
+        None if e.ty.base == BaseType::Null => "(binary,IGNORABLE)".into(),
+        None => "(latin1_swedish_ci,NUMERIC)".into(),
+    };
+    let all: Vec<String> = list.iter().map(shown).collect();
     match all.len() {
         2 => SqlError::new(
             1267,

@@ -305,7 +305,8 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
     }
     // Numbers among the items have no say, nor has a list beside a number.
     let mut strings = vec![&value];
-    if value.ty.is_string() {
+    let given = items.iter().filter(|i| i.ty.base != BaseType::Null);
+    if coercion::has_texts(&value, given) {
         strings.extend(&items);
     }
     let operation = match (strings.len(), negated) {

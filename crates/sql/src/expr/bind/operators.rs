@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 
 use super::beside::{name_date, name_time};
-use super::comparisons::{compare_rows, compare_with, equal_within, regexp};
+use super::comparisons::{compare, compare_rows, compare_with, equal_within, regexp};
 use super::json;
 use super::numbers::{as_double, as_number, number_of_member};
 use super::{
@@ -284,6 +284,18 @@ fn beyond(e: &Expr) -> Option<Expr> {
     Some(Expr::literal(v, SqlType::decimal(digits, 0)))
 }
 
+/// The collation by which CASE compares its operand with all that follow WHEN, if it compares texts: error 1267 if they agree on none. Bytes
+/// are compared by pairs.
+fn collation_of_case(operand: &Expr, bound: &[(Expr, Expr)]) -> SqlResult<Option<Collation>> {
+    let whens = || bound.iter().map(|b| &b.0);
+    if !coercion::has_texts(operand, whens()) {
+        return Ok(None);
+    }
+    let all: Vec<&Expr> = std::iter::once(operand).chain(whens()).collect();
+    coercion::agree(&all, "case")?;
+    Ok(coercion::collation_of(&all).filter(|c| *c != Collation::Binary))
+}
+
 pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
     // As in MySQL what follows CASE is looked at after the branches.
     let mut bound = Vec::with_capacity(c.whens.len());
@@ -293,6 +305,10 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
     }
     let operand = match &c.operand {
         Some(e) => Some(bind(e, scope)?),
+        None => None,
+    };
+    let by = match &operand {
+        Some(o) => collation_of_case(o, &bound)?,
         None => None,
     };
     let mut branches = Vec::with_capacity(bound.len());
@@ -308,7 +324,11 @@ pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
                     let ty = SqlType::varchar(derive::text_length(&when.ty), o.ty.collation);
                     when = cast::cast(when, ty, scope);
                 }
-                equal_within("case", o, when)?
+                let mut equal = compare(CompareOp::Eq, o, when);
+                if let (ExprKind::Compare(_, _, collation), Some(by)) = (&mut equal.kind, by) {
+                    *collation = by;
+                }
+                equal
             }
             None => when,
         };
