@@ -4,20 +4,81 @@ use super::operators::text_number;
 use super::{EvalContext, Expr, ExprKind, InList};
 use crate::env::SessionEnv;
 use crate::error::SqlResult;
-use crate::types::{BaseType, Family as F};
+use crate::types::{BaseType, Family as F, SqlType};
 use crate::value::convert::{exact_decimal, exact_integer};
 use crate::value::{
-    DateTime, Decimal, Read, Time, Value, parse_time, printable, read_datetime, read_time,
+    DateTime, Decimal, Read, Time, Value, parse_time, printable, read_datetime, read_time, shown,
     truncated,
 };
 
-/// Makes the operands of BETWEEN comparable, all by the same rule: texts are dates beside dates alone, or where the value is a
-/// date; times likewise; else numbers where one is a number.
+/// As what the operands of BETWEEN are compared, all three in one way.
+///
+/// | among them | compared |
+/// |---|---|
+/// | numbers beside dates, times or texts | as doubles |
+/// | dates beside texts | as dates |
+/// | times beside texts | as texts |
+/// | anything else | as they are |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compared {
+    Numbers,
+    Dates,
+    Texts,
+    AsTheyAre,
+}
+
+impl Compared {
+    /// Of operands of these types; `None` for one that any may be.
+    pub fn of(types: [Option<&SqlType>; 3]) -> Compared {
+        let all = || types.iter().flatten().filter(|t| t.base != BaseType::Null);
+        if all().any(|t| t.is_json() || t.is_geometry()) {
+            return Compared::AsTheyAre;
+        }
+        let numbers = all().filter(|t| t.is_numeric()).count();
+        let times = all().filter(|t| t.is_temporal()).count();
+        let dated = all().any(|t| t.is_temporal() && t.base != BaseType::Time);
+        match all().count() {
+            n if numbers > 0 && numbers < n => Compared::Numbers,
+            n if times == 0 || times == n => Compared::AsTheyAre,
+            _ if dated => Compared::Dates,
+            _ => Compared::Texts,
+        }
+    }
+}
+
+/// Makes the operands of BETWEEN comparable, see [`Compared`]. What a placeholder is shows now.
 pub fn together(
     values: &mut [Value<'_>; 3],
     all: &[Expr; 3],
     cx: &EvalContext<'_>,
 ) -> SqlResult<()> {
+    // Beside NULL the bounds are not looked at.
+    if values[0].is_null() {
+        return Ok(());
+    }
+    match Compared::of(all.each_ref().map(|e| Some(&e.ty))) {
+        Compared::Numbers => {
+            for (v, by) in values.iter_mut().zip(all) {
+                match v {
+                    Value::Bytes(text) => *v = Value::Double(text_number(text, Some(by), cx)?),
+                    Value::Date(_) | Value::DateTime(_) | Value::Time(_) => {
+                        *v = Value::Double(v.to_f64());
+                    }
+                    _ => {}
+                }
+            }
+            return Ok(());
+        }
+        Compared::Texts => {
+            for (v, by) in values.iter_mut().zip(all) {
+                if let Value::Time(t) = *v {
+                    *v = shown(Value::Time(t), &by.ty);
+                }
+            }
+            return Ok(());
+        }
+        Compared::Dates | Compared::AsTheyAre => {}
+    }
     let texts = values
         .iter()
         .filter(|v| matches!(v, Value::Bytes(_)))

@@ -9,7 +9,7 @@ mod eval;
 mod func;
 pub mod interval;
 pub mod json_table;
-mod kinds;
+pub(crate) mod kinds;
 mod like;
 mod list;
 mod operators;

@@ -1,6 +1,7 @@
 //! Conditions taken apart: which sources a conjunct needs, what it says about one column, and what it
 //! rules out for NULLs.
 
+use crate::expr::kinds::Compared;
 use crate::expr::{CompareOp, Expr, ExprKind, Term};
 use crate::plan::nodes::Subquery;
 use crate::types::{BaseType, Collation};
@@ -87,6 +88,15 @@ fn reads(e: &Expr, source: usize) -> bool {
     hit
 }
 
+/// Whether BETWEEN compares dates or times with its column in another way than the column's order is.
+fn is_mixed(args: &[Expr; 3]) -> bool {
+    match Compared::of(args.each_ref().map(|e| Some(&e.ty))) {
+        Compared::Numbers => args[1..].iter().any(|e| e.ty.is_temporal()),
+        Compared::Texts => true,
+        Compared::Dates | Compared::AsTheyAre => false,
+    }
+}
+
 /// What `expr` says about one column of `source`, if that is of a form that an index can use.
 pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
     match &expr.kind {
@@ -128,7 +138,7 @@ pub fn term(expr: &Expr, source: usize) -> Option<(usize, Term)> {
         } => {
             let c = column_of(&args[0], source)?;
             let fits = |e: &Expr| !reads(e, source) && comparable(&args[0], e, *collation);
-            if args[0].ty.is_enumerated() || !fits(&args[1]) || !fits(&args[2]) {
+            if args[0].ty.is_enumerated() || is_mixed(args) || !fits(&args[1]) || !fits(&args[2]) {
                 return None;
             }
             Some((

@@ -7,16 +7,19 @@ use super::beside::{
     note_moment, settle,
 };
 use super::json;
-use super::numbers::as_number;
+use super::numbers::{as_double, as_number};
 use super::operators::{and, comparison, not, or};
 use super::{
     RowTest, Scope, SubqueryKind, agree, bind, coercion, coercion::fit_params, is_param, predicate,
     sent,
 };
 use crate::error::{SqlError, SqlResult};
+use crate::expr::kinds::Compared;
 use crate::expr::like;
 use crate::expr::{CompareOp, Expr, ExprKind, InList, Like, Regexp};
 use crate::types::{BaseType, Collation, SqlType};
+use crate::value::conform;
+use crate::value::family::fits;
 
 /// The collation of a comparison.
 pub(super) fn comparison_collation(list: &[&Expr]) -> Collation {
@@ -76,6 +79,38 @@ pub(super) fn between_bounds(b: &ast::Between, scope: &mut dyn Scope) -> SqlResu
     between(args, b.negated, scope)
 }
 
+/// Makes of a constant number the date or time that it is, if it is one.
+fn number_as(e: &mut Expr, ty: &SqlType) {
+    if let Some(n) = e.as_constant().filter(|n| n.is_number() && fits(n, ty)) {
+        let read = conform(n.clone(), ty);
+        if !read.is_number() {
+            *e = Expr::literal(read, ty.clone());
+        }
+    }
+}
+
+/// How the operands of BETWEEN are compared, once the constant bounds of a column are of its type: texts beside a date or time only if both
+/// are, a number if the other bound is a date or time.
+fn bounds_compared(args: &mut [Expr; 3]) -> Compared {
+    let [v, bounds @ ..] = args;
+    if matches!(v.kind, ExprKind::Column { .. }) {
+        let mut read = bounds.clone();
+        read.iter_mut().for_each(|e| constant_as(e, &v.ty));
+        let alike = |e: &Expr| e.ty.base == v.ty.base || e.ty.is_numeric();
+        if v.ty.is_numeric() || read.iter().all(alike) {
+            *bounds = read;
+        }
+        let moment = |e: &Expr| e.ty.is_temporal();
+        if moment(v) && bounds.iter().any(moment) {
+            bounds.iter_mut().for_each(|e| number_as(e, &v.ty));
+        }
+    }
+    Compared::of(args.each_ref().map(|e| match is_param(e) {
+        true => None,
+        false => Some(&e.ty),
+    }))
+}
+
 fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResult<Expr> {
     if args.iter().any(|e| e.ty.is_json() && !e.is_const()) {
         scope.tell(
@@ -83,18 +118,34 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
             "This version of MySQL doesn't yet support 'comparison of JSON in the BETWEEN operator'",
         );
     }
+    // Beside a number nothing is a text.
+    let texts = !args.iter().any(|e| e.ty.is_numeric() && !is_param(e));
+    let compared = bounds_compared(&mut args);
     let [v, low, high] = &mut args;
     for bound in [&mut *low, &mut *high] {
         settle(bound, v, scope);
         if v.ty.is_temporal() {
             note_moment(bound, v, None, scope);
         }
-        harmonise(v, bound);
-        constants_beside(bound, v, scope)?;
-        constants_beside(v, bound, scope)?;
+        match compared {
+            Compared::Numbers => {
+                for e in [&mut *v, &mut *bound] {
+                    as_number(e);
+                    as_double(e);
+                }
+            }
+            Compared::Texts => {}
+            Compared::Dates | Compared::AsTheyAre => {
+                harmonise(v, bound);
+                constants_beside(bound, v, scope)?;
+                constants_beside(v, bound, scope)?;
+            }
+        }
     }
-    agree(&[v, low, high], "between")?;
-    fit_params(&[v, low, high], scope);
+    if texts {
+        agree(&[v, low, high], "between")?;
+        fit_params(&[v, low, high], scope);
+    }
     let collation = comparison_collation(&[v, low, high]);
     let nullable = v.nullable || low.nullable || high.nullable;
     let kind = ExprKind::Between {
@@ -303,7 +354,6 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
     {
         value.ty = first.ty.clone();
     }
-    // Numbers among the items have no say, nor has a list beside a number.
     let mut strings = vec![&value];
     let given = items.iter().filter(|i| i.ty.base != BaseType::Null);
     if coercion::has_texts(&value, given) {
@@ -343,8 +393,6 @@ pub(super) fn quantified(q: &ast::Quantified, scope: &mut dyn Scope) -> SqlResul
 
 /// Whether an expression has one value throughout a statement, with no table read for it.
 fn reads_no_row(e: &Expr) -> bool {
-            // Of several two digits stand for no year.
-            false if value.ty.base == BaseType::Year => {}
     let mut reads = false;
     e.walk(&mut |e| reads |= matches!(e.kind, ExprKind::Column { .. } | ExprKind::Subquery { .. }));
     !reads

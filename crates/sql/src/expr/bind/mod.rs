@@ -363,6 +363,22 @@ fn constant_value(e: &Expr, session: &SessionEnv) -> (SqlResult<Value<'static>>,
     (value, told)
 }
 
+/// How deep a computed constant may nest that messages show as it was written: long chains are not kept.
+const SHOWN_DEPTH: usize = 10;
+
+/// Whether an expression, with what its constants were, nests no deeper than that.
+fn is_shallow(e: &Expr, depth: usize) -> bool {
+    let Some(below) = depth.checked_sub(1) else {
+        return false;
+    };
+    let mut shallow = match &e.folded {
+        Some(folded) => is_shallow(folded, below),
+        None => true,
+    };
+    e.each_child(&mut |c| shallow = shallow && is_shallow(c, below));
+    shallow
+}
+
 /// Replaces an expression of constants by its value, unless computing it fails or warns: then it is left for run time.
 fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
     if matches!(
@@ -420,11 +436,9 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
         // As an integer it would be an error, which a constant is not.
         Ok(Value::Double(d)) if d.abs() >= 9e18 && matches!(e.kind, ExprKind::Arithmetic(..)) => e,
         Ok(v) => {
-            let (ty, nullable) = (e.ty.clone(), e.nullable);
-            Expr {
-                folded: Some(std::sync::Arc::new(e)),
-                ..Expr::new(ExprKind::Literal(v), ty, nullable)
-            }
+            let mut constant = Expr::new(ExprKind::Literal(v), e.ty.clone(), e.nullable);
+            constant.folded = is_shallow(&e, SHOWN_DEPTH).then(|| std::sync::Arc::new(e));
+            constant
         }
         Err(_) => e,
     }
