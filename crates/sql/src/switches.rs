@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn flags_are_switched() {
-        let off = with("semijoin=off, DERIVED_MERGE=OFF").unwrap();
+        let off = with("semijoin=off,DERIVED_MERGE=OFF").unwrap();
         assert!(!off.has(Flag::SemiJoin) && !off.has(Flag::DerivedMerge));
         assert!(off.has(Flag::BlockNestedLoop));
         let all = Switches::default();

@@ -5,6 +5,7 @@ use super::list::Items;
 use super::logic::{self, FALSE, NULL, TRUE};
 use super::operand::{Operand, Rows, column};
 use super::{Frame, Tried, arithmetic, by_row, choose, compare, convert};
+use crate::expr::kinds::Compared;
 use crate::expr::{ArithmeticOp, CompareOp, EvalContext, Expr, ExprKind, Func, IntervalUnit};
 use crate::types::{BaseType, Collation, Family};
 use crate::value::Value;
@@ -287,6 +288,16 @@ impl<'e> Form<'e> {
             K::IsNull(e) => Form::IsNull(boxed(e), false),
             K::IsNotNull(e) => Form::IsNull(boxed(e), true),
             K::IsTruth(e, asked, negated) => Form::IsTruth(boxed(e), *asked, *negated),
+            // Moments beside others are compared as what all three become.
+            K::Between { args, .. }
+                if args.iter().any(|a| a.ty.is_temporal())
+                    && matches!(
+                        Compared::of(args.each_ref().map(|a| Some(&a.ty))),
+                        Compared::Numbers | Compared::Texts
+                    ) =>
+            {
+                Form::ByRow
+            }
             K::Between {
                 args,
                 negated,
