@@ -14,7 +14,7 @@ mod client;
 mod graph;
 mod history;
 mod known;
-#[path = "../support/rng.rs"]
+#[path = "../../../session/tests/support/rng.rs"]
 mod rng;
 #[path = "../support/server.rs"]
 mod server;

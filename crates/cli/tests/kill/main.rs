@@ -13,7 +13,7 @@
 
 mod model;
 mod related;
-#[path = "../support/rng.rs"]
+#[path = "../../../session/tests/support/rng.rs"]
 mod rng;
 #[path = "../support/server.rs"]
 mod server;
