@@ -67,7 +67,7 @@ struct Open {
 }
 
 /// `None` closes the file.
-type Switch = Option<Open>;
+type Switch = Option<Target>;
 
 /// See the module.
 pub(crate) struct LogFile {
@@ -106,6 +106,8 @@ struct State {
     switch: Option<Switch>,
     ordered: u64,
     done: u64,
+    /// Why the file of the last order couldn't be opened.
+    failed: Option<io::Error>,
     stop: bool,
 }
 
@@ -142,7 +144,7 @@ impl LogFile {
             path: path.to_path_buf(),
             head,
         };
-        self.switch(Some(new.open()?))?;
+        self.switch(Some(new.clone()))?;
         *target = Some(new);
         self.on.store(true, Ordering::Relaxed);
         Ok(())
@@ -162,7 +164,7 @@ impl LogFile {
     pub fn reopen(&self) -> io::Result<()> {
         let target = self.target.lock();
         match &*target {
-            Some(t) => self.switch(Some(t.open()?)),
+            Some(t) => self.switch(Some(t.clone())),
             None => Ok(()),
         }
     }
@@ -203,12 +205,11 @@ impl LogFile {
         }
     }
 
-    /// Has the writer finish the open file and turn to another; returns when it has. Fails if there is no writer and none
-    /// can be started.
+    /// Has the writer finish the open file and turn to another; returns when it has, or has gone on with the one it had, for the other
+    /// can't be opened. Fails too if there is no writer and none can be started. Callers come one at a time.
     fn switch(&self, to: Switch) -> io::Result<()> {
         self.start_writer()?;
         let mut s = self.shared.state.lock();
-        // The last order counts; callers come one at a time.
         s.switch = Some(to);
         s.ordered += 1;
         let mine = s.ordered;
@@ -217,7 +218,7 @@ impl LogFile {
         while s.done < mine {
             self.shared.switched.wait(&mut s);
         }
-        Ok(())
+        s.failed.take().map_or(Ok(()), Err)
     }
 
     /// Entries that were lost.
@@ -287,9 +288,15 @@ impl<'s> Writer<'s> {
         loop {
             let mut work = self.next(std::mem::take(&mut spare));
             self.write(&work.buffer, work.entries);
+            if work.entries > 0 {
+                self.rotate();
+            }
             if let Some((to, order)) = work.switch {
-                self.turn_to(to);
-                self.shared.state.lock().done = order;
+                // Here and not by who asks: meanwhile the name may have become another file's.
+                let opened = to.map(|target| target.open()).transpose();
+                let failed = opened.map(|open| self.turn_to(open)).err();
+                let mut s = self.shared.state.lock();
+                (s.failed, s.done) = (failed, order);
                 self.shared.switched.notify_all();
             }
             self.complain();
@@ -347,9 +354,6 @@ impl<'s> Writer<'s> {
                 if std::mem::take(&mut self.failing) {
                     tracing::info!("the {} is being written again", self.shared.name);
                 }
-                if entries > 0 {
-                    self.rotate();
-                }
             }
             Err(e) => {
                 self.shared.lost.fetch_add(entries, Ordering::Relaxed);
@@ -379,7 +383,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    fn turn_to(&mut self, to: Switch) {
+    fn turn_to(&mut self, to: Option<Open>) {
         (self.failing, self.stuck_at) = (false, 0);
         let bytes = to.as_ref().map_or(0, |open| open.bytes);
         self.shared.bytes.store(bytes, Ordering::Relaxed);
