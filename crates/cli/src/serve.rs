@@ -157,7 +157,7 @@ pub fn run(args: &Args) -> Result<(), Error> {
     });
     let pool = Size(instance.global_u64("innodb_buffer_pool_size").unwrap_or(0));
     if let Some(files) = millpond_store::io::real::file_limit() {
-        limit_connections(&instance, files);
+        part_descriptors(&instance, files);
     }
     if let Some(file) = &args.init_password_file
         && let Err(e) = init_password(&instance, file)
@@ -244,23 +244,47 @@ fn start(
     Ok(Server::start(instance.clone(), &config)?)
 }
 
-/// Keeps `max_connections` within what the limit of open files allows.
-fn limit_connections(instance: &Instance, files: u64) {
-    let most = most_connections(files);
-    if let Some(asked) = instance.limit_connections(most) {
+/// Parts the limit of open files between tables' files and connections.
+fn part_descriptors(instance: &Instance, files: u64) {
+    let engine = instance.engine();
+    let asked = instance.global_u64("max_connections").unwrap_or(0);
+    let handles = engine.open_files_limit() as u64;
+    let parts = Descriptors::part(files, handles, asked);
+    if parts.handles < handles {
+        instance.set_open_files(usize::try_from(parts.handles).unwrap_or(usize::MAX));
+    }
+    if let Some(asked) = instance.limit_connections(parts.connections) {
         tracing::warn!(
-            "Changed limits: max_connections: {most} (requested {asked}), as {files} files may be open"
+            "Changed limits: max_connections: {} (requested {asked}), as {files} files may be open",
+            parts.connections
         );
     }
 }
 
-/// How many connections there may be beside open files. Half of the limit is for files: tables' take up to that much (a quarter
-/// of them may be open, with two descriptors each).
-fn most_connections(files: u64) -> u64 {
-    /// What else is open: the log, the shared files, sockets that listen.
-    const OTHERS: u64 = 32;
-    const LEAST: u64 = 10;
-    (files / 2).saturating_sub(OTHERS).max(LEAST)
+/// What a limit of open files allows.
+#[derive(Debug, PartialEq, Eq)]
+struct Descriptors {
+    /// Tables' files that may be open, two descriptors each.
+    handles: u64,
+    connections: u64,
+}
+
+impl Descriptors {
+    /// Parts `files` descriptors. Tables have `handles` of their files open at most (as the store comes up, half of all descriptors), but leave
+    /// room for the connections that are `asked` for while they have 200, as MySQL's cache of tables does.
+    fn part(files: u64, handles: u64, asked: u64) -> Self {
+        /// What else is open: the log, the shared files, sockets that listen.
+        const OTHERS: u64 = 32;
+        const LEAST_CONNECTIONS: u64 = 10;
+        const LEAST_HANDLES: u64 = 200;
+        let left = files.saturating_sub(OTHERS);
+        let beside = left.saturating_sub(asked) / 2;
+        let handles = handles.min(beside.max(LEAST_HANDLES));
+        Self {
+            handles,
+            connections: left.saturating_sub(2 * handles).max(LEAST_CONNECTIONS),
+        }
+    }
 }
 
 fn log_to_stderr(level: Option<&String>) -> Result<(), Error> {
@@ -307,8 +331,19 @@ mod tests {
 
     #[test]
     fn connections_leave_descriptors_for_files() {
-        assert_eq!(most_connections(20), 10);
-        assert_eq!(most_connections(256), 96);
-        assert_eq!(most_connections(1024), 480);
+        let parts = |files, asked| {
+            let Descriptors {
+                handles,
+                connections,
+            } = Descriptors::part(files, files / 4, asked);
+            (handles, connections)
+        };
+        assert_eq!(parts(20, 151), (5, 10));
+        assert_eq!(parts(256, 151), (64, 96));
+        assert_eq!(parts(1024, 151), (256, 480));
+        assert_eq!(parts(1024, 5000), (200, 592));
+        assert_eq!(parts(20_000, 151), (5000, 9968));
+        assert_eq!(parts(20_000, 10_100), (4934, 10_100));
+        assert_eq!(Descriptors::part(20_000, 400, 151).connections, 19_168);
     }
 }

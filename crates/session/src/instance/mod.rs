@@ -535,6 +535,14 @@ impl Instance {
         self.0.globals.put(index, VarValue::UInt(most));
         Some(asked)
     }
+    /// Bounds how many of the tables' own files may be open at a time (`innodb_open_files`).
+    pub fn set_open_files(&self, most: usize) {
+        self.0.engine.set_open_files_limit(most);
+        self.0.globals.put(
+            vars::known("innodb_open_files"),
+            VarValue::UInt(most as u64),
+        );
+    }
     /// How many sessions there are.
     pub fn session_count(&self) -> usize {
         self.0.registry.count()

@@ -673,6 +673,10 @@ impl Engine {
     pub fn open_files_limit(&self) -> usize {
         self.0.pager.open_files().1
     }
+    /// Changes how many of the tables' own files may be open at a time.
+    pub fn set_open_files_limit(&self, most: usize) {
+        self.0.pager.set_open_files(most);
+    }
     /// Visits what DDL left behind and has not been given back yet, by space id.
     pub fn each_grave(&self, f: &mut dyn FnMut(GraveInfo) -> ControlFlow<()>) -> Result<()> {
         self.0.each_grave(f)
