@@ -207,6 +207,7 @@ impl Inner {
     /// committed then.
     pub(super) fn await_dropped(&self, txn: &mut Txn, database: Option<&str>) -> Result<()> {
         let (owner, begun) = (txn.owner().clone(), Instant::now());
+        let _awaited = self.dropper.awaited();
         loop {
             self.sys.statement(txn);
             let gone = match database {

@@ -138,6 +138,11 @@ impl Shared {
         state.work || state.busy
     }
 
+    /// Whether somebody waits for space.
+    pub fn is_needed(&self) -> bool {
+        self.state.lock().urgent > 0
+    }
+
     /// The space whose grave is being dug up.
     pub fn current(&self) -> Option<SpaceId> {
         self.state.lock().current
