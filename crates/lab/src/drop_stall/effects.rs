@@ -11,7 +11,8 @@
 //! figures; so each pair of windows is asked at the lag that all the *other* pairs find the largest.
 //!
 //! The verdict is 'effect' if the stall's interval lies above the smallest effect of interest. Otherwise it is 'none above x', where x is
-//! the largest upper end of all lags' intervals, not of one lag's: wherever the stall may be, it is not larger. These intervals have the error
+//! the largest upper end of all lags' intervals, not of one lag's: wherever among them the stall may be, it is not larger. (Where the target tells
+//! when a drop worked, these are the lags of that work and 2 ms after it: what a drop holds up before is in the requests over 10 ms.) These intervals have the error
 //! probability of 5 % divided by the number of subjects (Bonferroni): with all algorithms together a false 'effect' has 5 %. All other
 //! intervals are 95 % each and describe. Among them is the part of the work's time for which the load stood still ([`Share`]), which leaves
 //! out how slowly the machine worked as far as a stall is always the same part of it, and the mean of the same differences, for a robust location is blind to what befalls few drops.
