@@ -420,17 +420,13 @@ impl<'t> Parser<'t> {
             }
         })
     }
-    /// What a text means, pieces in a row joined.
+    /// What a text means: one piece. Pieces in a row are one text in expressions alone.
     pub fn text_literal(&mut self) -> Result<String> {
         if !self.at_punct(TokenKind::Text) {
             return Err(self.error_here());
         }
-        let mut out = String::new();
-        while self.at_punct(TokenKind::Text) {
-            let token = self.next();
-            out += &self.unescape(token);
-        }
-        Ok(out)
+        let token = self.next();
+        Ok(self.unescape(token).into_owned())
     }
     /// What one quoted piece means.
     pub(crate) fn unescape(&self, token: Token) -> std::borrow::Cow<'t, str> {
