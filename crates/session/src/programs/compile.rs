@@ -115,7 +115,7 @@ impl<'d> Compiler<'d> {
             s.params = slots.len();
             s.tree.params = slots.len() as u32;
             let text = s.tree.span.of(&s.text).into();
-            Parsed::new(s, text).map(Arc::new)
+            Parsed::new(s, text, self.mode).map(Arc::new)
         });
         Ok(Program {
             def: self.def.clone(),

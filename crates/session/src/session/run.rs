@@ -582,7 +582,7 @@ impl Session {
             text: statement.text.clone(),
             ..*statement
         };
-        let query = Compiled::new(query, statement.text.clone())?;
+        let query = Compiled::new(query, statement.text.clone(), self.env.sql_mode.get())?;
         if create.temporary {
             if create.partition.is_some() {
                 return Err(millpond_sql::ddl::not_temporary());

@@ -151,7 +151,7 @@ impl Session {
                 // What does not parse is reported as it was written.
                 let statement = parse::parse_one(&general.text, mode).ok()?;
                 self.count(Counter::CacheMisses);
-                let compiled = Compiled::new(statement, general.text.trim().into());
+                let compiled = Compiled::new(statement, general.text.trim().into(), mode);
                 Arc::new(compiled.ok()?)
             }
         };
@@ -182,7 +182,7 @@ impl Session {
             let quoted = (e.code == 1064).then(|| parse::parse_one(all, mode).err());
             quoted.flatten().unwrap_or(e)
         });
-        match statement.and_then(|s| Compiled::new(s, text.trim().into())) {
+        match statement.and_then(|s| Compiled::new(s, text.trim().into(), mode)) {
             Ok(compiled) => Ok(Arc::new(compiled)),
             Err(e) => self.fail_unparsed(e),
         }
@@ -266,7 +266,7 @@ impl Session {
             Some((_, parsed)) => parsed,
             None => {
                 let statement = parse::parse_one(text, mode)?;
-                let parsed = Arc::new(Parsed::new(statement, text.trim().into())?);
+                let parsed = Arc::new(Parsed::new(statement, text.trim().into(), mode)?);
                 if common && !parsed.is_secret {
                     statements.offer(key, text, &self.context, &parsed);
                 }

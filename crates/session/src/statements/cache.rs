@@ -14,9 +14,10 @@ use std::sync::{Arc, OnceLock};
 use super::kinds::{self, Row};
 use super::masked;
 use crate::digests::Tally;
+use millpond_sql::env::SqlMode;
 use millpond_sql::error::SqlResult;
-use millpond_sql::parse::Statement;
 use millpond_sql::parse::ast::{StatementKind, TransactionStatement};
+use millpond_sql::parse::{Statement, lex_mode};
 use millpond_sql::plan::Plan;
 use millpond_sql::stack;
 use millpond_sql::switches::Switches;
@@ -88,17 +89,17 @@ pub(crate) struct Kept {
 }
 
 impl Parsed {
-    /// Error 1235 if statements of its kind are not run.
-    pub fn new(statement: Statement, text: Arc<str>) -> SqlResult<Parsed> {
-        let is_secret = masked::is_secret(statement.kind());
+    /// Error 1235 if statements of its kind are not run. `mode`: the one that it was parsed in.
+    pub fn new(statement: Statement, text: Arc<str>, mode: SqlMode) -> SqlResult<Parsed> {
+        let is_secret = masked::is_secret(statement.kind(), &text);
         Ok(Parsed {
             row: kinds::row(statement.kind())?,
-            statement,
             is_secret,
             text: match is_secret {
-                true => masked::masked(&text),
+                true => masked::masked(statement.kind(), &text, lex_mode(mode)),
                 false => text,
             },
+            statement,
             tallies: Default::default(),
             plans: Mutex::default(),
         })
@@ -153,9 +154,9 @@ impl Drop for Compiled {
 }
 
 impl Compiled {
-    /// Error 1235 if statements of its kind are not run.
-    pub fn new(statement: Statement, text: Arc<str>) -> SqlResult<Compiled> {
-        Ok(Compiled::of(Arc::new(Parsed::new(statement, text)?)))
+    /// As [`Parsed::new`].
+    pub fn new(statement: Statement, text: Arc<str>, mode: SqlMode) -> SqlResult<Compiled> {
+        Ok(Compiled::of(Arc::new(Parsed::new(statement, text, mode)?)))
     }
     pub fn of(parsed: Arc<Parsed>) -> Compiled {
         Compiled {
@@ -292,7 +293,6 @@ impl Cache {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use millpond_sql::env::SqlMode;
 
     pub fn context(database: &str) -> Arc<Context> {
         Arc::new(Context {
@@ -310,7 +310,7 @@ pub(crate) mod tests {
 
     pub fn compiled(text: &str) -> Arc<Compiled> {
         let statement = millpond_sql::parse::parse_one(text, SqlMode::DEFAULT).unwrap();
-        Arc::new(Compiled::new(statement, text.into()).unwrap())
+        Arc::new(Compiled::new(statement, text.into(), SqlMode::DEFAULT).unwrap())
     }
 
     #[test]
