@@ -159,7 +159,7 @@ pub(super) fn login<B: Backend>(
         timeout,
         key: service.password_key.as_deref(),
     };
-    let admitted = proof::prove(&service.backend, claim, &challenge, &mut line)?;
+    let admitted = proof::prove(&service.backend, claim, &challenge, &mut line);
     let session = admitted.and_then(|account| {
         let info = ConnectionInfo { account, ..info };
         let mut session = service.backend.connect(info)?;
@@ -302,11 +302,7 @@ impl<B: Backend> Connection<B> {
             timeout: self.limits.read,
             key: self.service.password_key.as_deref(),
         };
-        let admitted = proof::prove(&self.service.backend, claim, &challenge(), &mut line);
-        let Some(admitted) = admitted else {
-            return ControlFlow::Break(());
-        };
-        let changed = admitted
+        let changed = proof::prove(&self.service.backend, claim, &challenge(), &mut line)
             .and_then(|admitted| {
                 self.session.set_collation_id(collation);
                 if let Some(admitted) = admitted {

@@ -19,6 +19,8 @@ use millpond_session::{Admitted, Candidate, Client, SqlError, SqlResult, TlsFact
 /// Longest packet taken before the client is known.
 pub(super) const MAX_LOGIN_PACKET: usize = 128 << 10;
 
+/// The error of a client that is gone.
+const GONE: u16 = 1158;
 /// A client that asks for the server's public key.
 const WANTS_KEY: &[u8] = &[2];
 
@@ -74,20 +76,25 @@ pub(super) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// Sends a packet and reads the answer. `None`: the client is gone.
-    fn ask(&mut self, put: impl FnOnce(&mut Vec<u8>)) -> Option<SqlResult<Vec<u8>>> {
+    /// Sends a packet and reads the answer. Error 1158: the client is gone.
+    fn ask(&mut self, put: impl FnOnce(&mut Vec<u8>)) -> SqlResult<Vec<u8>> {
         self.writer.packet(put);
-        self.writer.flush().ok()?;
+        self.writer.flush().map_err(|_| gone())?;
         *self.seq = self.writer.sequence();
         let read = self
             .reader
             .read(self.seq, MAX_LOGIN_PACKET, self.timeout, self.timeout);
         self.writer.set_sequence(*self.seq);
         match read {
-            Ok(at) => Some(Ok(self.reader.bytes(at).to_vec())),
-            Err(e) => Some(Err(parting(&e)?)),
+            Ok(at) => Ok(self.reader.bytes(at).to_vec()),
+            Err(e) => Err(parting(&e).unwrap_or_else(gone)),
         }
     }
+}
+
+/// What is written down of a client that went before it had proved who it is.
+fn gone() -> SqlError {
+    SqlError::new(GONE, "Got an error reading communication packets")
 }
 
 /// What clients send for an empty password: nothing, or for some plugins one zero byte.
@@ -95,13 +102,13 @@ fn is_empty(answer: &[u8]) -> bool {
     matches!(answer, [] | [0])
 }
 
-/// Has a client prove who it is. `None`: it is gone.
+/// Has a client prove who it is. One that goes is refused as one that fails, for there is more than its socket to tell.
 pub(super) fn prove<B: Backend>(
     backend: &B,
     claim: Claim,
     challenge: &[u8; CHALLENGE],
     line: &mut Line<'_>,
-) -> Option<SqlResult<Option<Admitted>>> {
+) -> SqlResult<Option<Admitted>> {
     let candidate = backend.candidate(claim.client.clone(), claim.local);
     let mut answer = claim.answer;
     let plugin = candidate.plugin();
@@ -115,10 +122,10 @@ pub(super) fn prove<B: Backend>(
     let settled = knows && (nothing || plugin == AUTH_SOCKET);
     if other && !settled {
         if !claim.can_switch {
-            return Some(Err(SqlError::new(
+            return Err(SqlError::new(
                 1251,
                 "Client does not support authentication protocol requested by server; consider upgrading MySQL client",
-            )));
+            ));
         }
         // No client has a plugin of auth_socket's name; what another one answers is not looked at.
         let asked = if plugin == AUTH_SOCKET {
@@ -126,10 +133,7 @@ pub(super) fn prove<B: Backend>(
         } else {
             plugin
         };
-        answer = match line.ask(|p| handshake::auth_switch(p, asked, challenge))? {
-            Ok(answer) => answer,
-            Err(e) => return Some(Err(e)),
-        };
+        answer = line.ask(|p| handshake::auth_switch(p, asked, challenge))?;
     }
     if is_empty(&answer) {
         answer.clear();
@@ -141,41 +145,61 @@ pub(super) fn prove<B: Backend>(
                 line.writer
                     .packet(|p| p.extend_from_slice(&handshake::FAST_AUTH_OK));
             }
-            Some(backend.admit(candidate, true, None, gave))
+            backend.admit(candidate, true, None, gave)
         }
-        Verdict::Wrong => Some(backend.admit(candidate, false, None, gave)),
+        Verdict::Wrong => backend.admit(candidate, false, None, gave),
         Verdict::Unsure => full(backend, candidate, claim.private, challenge, line),
     }
 }
 
-/// Asks for the password itself.
+/// Asks for the password itself, and judges it.
 fn full<B: Backend>(
     backend: &B,
     candidate: Candidate,
     private: bool,
     challenge: &[u8; CHALLENGE],
     line: &mut Line<'_>,
-) -> Option<SqlResult<Option<Admitted>>> {
-    let mut answer = match line.ask(|p| p.extend_from_slice(&handshake::FULL_AUTH))? {
-        Ok(answer) => answer,
-        Err(e) => return Some(Err(e)),
-    };
+) -> SqlResult<Option<Admitted>> {
+    match password(&candidate, private, challenge, line) {
+        Ok(password) => {
+            let right = candidate.is_password(&password);
+            backend.admit(candidate, right, Some(&password), true)
+        }
+        // Being asked has told it that its answer was wrong: that was a guess, be it the last word. What it is told now is what
+        // a stranger would be.
+        Err(why) if candidate.is_disproved() => {
+            let refused = backend.admit(candidate, false, None, true);
+            match (why.code, refused) {
+                (GONE, Err(e)) => Err(e),
+                _ => Err(why),
+            }
+        }
+        Err(why) => Err(why),
+    }
+}
+
+/// The password that a client sends when it is asked for it.
+fn password(
+    candidate: &Candidate,
+    private: bool,
+    challenge: &[u8; CHALLENGE],
+    line: &mut Line<'_>,
+) -> SqlResult<Vec<u8>> {
+    let mut answer = line.ask(|p| p.extend_from_slice(&handshake::FULL_AUTH))?;
     // Whoever asks for the key encrypts by it, whatever the connection; one that has it already needn't ask.
     let wants_key = answer == WANTS_KEY;
     if wants_key || !private {
         let Some(key) = line.key else {
-            return Some(Err(candidate.refusal_of_full()));
+            return Err(candidate.refusal_of_full());
         };
         if wants_key {
-            answer = match line.ask(|p| handshake::public_key(p, key.public()))? {
-                Ok(answer) => answer,
-                Err(e) => return Some(Err(e)),
-            };
+            answer = line.ask(|p| handshake::public_key(p, key.public()))?;
         }
         // What can't be decrypted is a wrong password like any other, and takes as long to be found one.
         answer = key.decrypt(&answer, challenge).unwrap_or_default();
     }
-    let password = answer.strip_suffix(&[0]).unwrap_or(&answer);
-    let right = candidate.is_password(password);
-    Some(backend.admit(candidate, right, Some(password), true))
+    if answer.last() == Some(&0) {
+        answer.pop();
+    }
+    Ok(answer)
 }

@@ -4,8 +4,11 @@ use crate::db::{Db, error, expect, run, strings};
 use mysql::ChangeUserOpts;
 use mysql::prelude::Queryable;
 use serde_json::Value;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 fn audited() -> Db {
     let mut db = Db::start();
@@ -73,12 +76,12 @@ fn what_is_audited() {
             "EXECUTE p",
             "CREATE PROCEDURE makes() CREATE TABLE made (a INT)",
             "CALL makes()",
-        ],
-    );
-    assert_eq!(error(root.query_drop("DROP TABLE none")).0, 1051);
             "CREATE PROCEDURE users() CREATE USER other IDENTIFIED BY 'secret3'",
             "SET sql_mode = 'NO_BACKSLASH_ESCAPES'",
             r"CREATE USER a IDENTIFIED BY 'x\', b IDENTIFIED BY 'secret4'",
+        ],
+    );
+    assert_eq!(error(root.query_drop("DROP TABLE none")).0, 1051);
     assert_eq!(error(db.tcp("reader", "wrong")).0, 1045);
     assert_eq!(error(db.tcp("nobody", "")).0, 1045);
     let mut reader = db.tcp("reader", "secret2").unwrap();
@@ -115,11 +118,11 @@ fn what_is_audited() {
         "root@localhost Query alter_table: ALTER TABLE t ADD b INT 0",
         "root@localhost Query create_procedure: CREATE PROCEDURE makes() CREATE TABLE made (a INT) 0",
         "root@localhost Query create_table: CREATE TABLE made (a INT) 0",
+        "root@localhost Query create_procedure: CREATE PROCEDURE users() CREATE USER other IDENTIFIED BY '<secret>' 0",
+        "root@localhost Query create_user: CREATE USER a IDENTIFIED BY '<secret>', b IDENTIFIED BY '<secret>' 0",
         "root@localhost Query drop_table: DROP TABLE none 1051",
         "connect reader@127.0.0.1 tcp/ip  1045",
         "connect nobody@127.0.0.1 tcp/ip  1045",
-        "root@localhost Query create_procedure: CREATE PROCEDURE users() CREATE USER other IDENTIFIED BY '<secret>' 0",
-        "root@localhost Query create_user: CREATE USER a IDENTIFIED BY '<secret>', b IDENTIFIED BY '<secret>' 0",
         "connect reader@% tcp/ip  0",
         "reader@% Query delete: DELETE FROM d.t 1142",
         "reader@% Query delete: DELETE FROM d.t 1142",
@@ -203,4 +206,81 @@ fn the_audit_log_is_turned_off_and_on_and_rotated() {
     std::fs::create_dir(file(&db)).unwrap();
     let refused = db.try_instance().err().expect("no log, no server");
     assert_eq!(refused.code, 1016, "{refused}");
+}
+
+/// A packet's payload.
+fn packet(stream: &mut UnixStream) -> Vec<u8> {
+    let mut head = [0; 4];
+    stream.read_exact(&mut head).unwrap();
+    let mut body = vec![0; u32::from_le_bytes([head[0], head[1], head[2], 0]) as usize];
+    stream.read_exact(&mut body).unwrap();
+    body
+}
+
+/// Answers the challenge by a wrong password, looks at what the server says to that, and hangs up.
+fn guess(db: &Db, user: &str) -> Vec<u8> {
+    let mut stream = UnixStream::connect(db.dir.join("sock")).unwrap();
+    packet(&mut stream);
+    // CLIENT_PROTOCOL_41, CLIENT_SECURE_CONNECTION, CLIENT_PLUGIN_AUTH.
+    let mut login = 0x0008_8200u32.to_le_bytes().to_vec();
+    login.extend_from_slice(&(1u32 << 24).to_le_bytes());
+    login.push(45);
+    login.extend_from_slice(&[0; 23]);
+    login.extend_from_slice(user.as_bytes());
+    login.extend_from_slice(&[0, 32]);
+    login.extend_from_slice(&[7; 32]);
+    login.extend_from_slice(b"caching_sha2_password\0");
+    let mut sent = vec![login.len() as u8, 0, 0, 1];
+    sent.extend_from_slice(&login);
+    stream.write_all(&sent).unwrap();
+    packet(&mut stream)
+}
+
+/// Waits until so many clients have been refused.
+fn wait_refused(db: &Db, wanted: u64) {
+    let mut root = db.root();
+    let end = Instant::now() + Duration::from_secs(30);
+    loop {
+        let row: Option<(String, u64)> = root
+            .query_first("SHOW GLOBAL STATUS LIKE 'Aborted_connects'")
+            .unwrap();
+        let refused = row.unwrap().1;
+        if refused >= wanted {
+            assert_eq!(refused, wanted);
+            return;
+        }
+        assert!(Instant::now() < end, "{refused} of {wanted}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn guesses_are_counted_though_the_client_hangs_up() {
+    let db = audited();
+    run(
+        &mut db.root(),
+        &[
+            "CREATE USER u IDENTIFIED BY 'right' FAILED_LOGIN_ATTEMPTS 2 PASSWORD_LOCK_TIME UNBOUNDED",
+        ],
+    );
+    let refused = |status: u16| {
+        let wanted = format!("connect u@localhost socket  {status}");
+        events(&db).iter().filter(|e| short(e) == wanted).count()
+    };
+    // What is not remembered can't be guessed at, and who loses its connection then has done nothing wrong.
+    run(&mut db.root(), &["FLUSH PRIVILEGES"]);
+    for n in 1..=3 {
+        assert_eq!(guess(&db, "u"), [1, 4]);
+        wait_refused(&db, n);
+    }
+    assert_eq!((refused(1158), refused(1045)), (3, 0));
+    drop(db.login("u", "right").unwrap());
+    for n in 4..=5 {
+        assert_eq!(guess(&db, "u"), [1, 4]);
+        wait_refused(&db, n);
+    }
+    assert_eq!((refused(1158), refused(1045)), (3, 2));
+    // Now it is blocked, and the right password is no longer told from others before it is sent.
+    assert_eq!(error(db.login("u", "right")).0, 3955);
+    assert_eq!(guess(&db, "u"), [1, 4]);
 }

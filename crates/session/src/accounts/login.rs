@@ -128,6 +128,10 @@ impl Candidate {
             },
         }
     }
+    /// Whether an answer on which the verdict was [`Verdict::Unsure`] was wrong, for what it should have been made of is remembered.
+    pub fn is_disproved(&self) -> bool {
+        self.remembered.is_some()
+    }
     /// Whether a password is the right one.
     pub fn is_password(&self, given: &[u8]) -> bool {
         let secret = self.account.as_ref().map_or("", |(_, a)| &a.secret);
@@ -170,6 +174,9 @@ impl Accounts {
             None => self.decoy_plugin(&client.user),
         };
         let remembered = account.as_ref().and_then(|(name, a)| {
+            // The fast way says at once whether a password is right: not of an account that is blocked, for then it could be
+            // guessed on.
+            self.check_failures(name, a, &client).ok()?;
             let remembered = self.remembered.lock();
             let (secret, known) = remembered.get(name)?;
             (*secret == a.secret).then_some(*known)
