@@ -33,8 +33,8 @@ pub trait Backend: Clone + Send + Sync + 'static {
             false => Err(candidate.refusal(gave)),
         }
     }
-    /// Writes down that a client was refused.
-    fn audit_refusal(&self, _attempt: &Attempt<'_>, _why: &SqlError) {}
+    /// Writes down that a client was refused, when it connected or wanted to become somebody else (`event`).
+    fn audit_refusal(&self, _event: &str, _attempt: &Attempt<'_>, _why: &SqlError) {}
     /// An account that anybody can log in as. Where there are no accounts, root is one.
     fn open_account(&self) -> Option<String> {
         Some("root@localhost".into())
@@ -53,6 +53,7 @@ pub trait Backend: Clone + Send + Sync + 'static {
 /// One connection's session. See [`Session`] for each method's meaning.
 #[allow(missing_docs)]
 pub trait BackendSession {
+    fn id(&self) -> u32;
     fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()>;
     fn prepare(&mut self, sql: &str) -> SqlResult<Arc<Prepared>>;
     fn execute_prepared(
@@ -75,8 +76,8 @@ pub trait BackendSession {
     }
     /// Writes down that a client was let in.
     fn audit_connect(&mut self) {}
-    /// Writes down that it became somebody else, or wasn't let.
-    fn audit_change_user(&self, _result: &SqlResult<()>) {}
+    /// Writes down that it became somebody else.
+    fn audit_change_user(&self) {}
     /// What is done before a client's first statement.
     fn run_init_connect(&mut self) -> SqlResult<()> {
         Ok(())
@@ -136,8 +137,8 @@ impl Backend for Instance {
     ) -> SqlResult<Option<Admitted>> {
         Instance::admit(self, candidate, right, password, gave).map(Some)
     }
-    fn audit_refusal(&self, attempt: &Attempt<'_>, why: &SqlError) {
-        Instance::audit_refusal(self, attempt, why);
+    fn audit_refusal(&self, event: &str, attempt: &Attempt<'_>, why: &SqlError) {
+        Instance::audit_refusal(self, event, attempt, why);
     }
     fn open_account(&self) -> Option<String> {
         Instance::open_account(self)
@@ -163,6 +164,9 @@ impl Backend for Instance {
 }
 
 impl BackendSession for Session {
+    fn id(&self) -> u32 {
+        Session::id(self)
+    }
     #[inline]
     fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()> {
         Session::execute(self, sql, sink)
@@ -191,8 +195,8 @@ impl BackendSession for Session {
     fn audit_connect(&mut self) {
         Session::audit_connect(self);
     }
-    fn audit_change_user(&self, result: &SqlResult<()>) {
-        Session::audit_change_user(self, result);
+    fn audit_change_user(&self) {
+        Session::audit_change_user(self);
     }
     fn run_init_connect(&mut self) -> SqlResult<()> {
         Session::run_init_connect(self)

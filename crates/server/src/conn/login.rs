@@ -198,7 +198,7 @@ fn refuse<B: Backend>(
     why: &SqlError,
 ) {
     service.backend.count_aborted_connect();
-    service.backend.audit_refusal(attempt, why);
+    service.backend.audit_refusal("connect", attempt, why);
     tracing::debug!(host = %attempt.host, error = %why, "login refused");
     last_words(writer, why);
 }
@@ -317,13 +317,22 @@ impl<B: Backend> Connection<B> {
                     Ok(())
                 }
             });
-        self.session.audit_change_user(&changed);
         match changed {
             Ok(()) => {
+                self.session.audit_change_user();
                 self.ok();
                 ControlFlow::Continue(())
             }
             Err(e) => {
+                let attempt = Attempt {
+                    id: self.session.id(),
+                    user: &user,
+                    host: &self.peer.host,
+                    database: database.as_deref(),
+                    tls: self.tls.is_some(),
+                };
+                let backend = &self.service.backend;
+                backend.audit_refusal("change_user", &attempt, &e);
                 self.err(&e);
                 ControlFlow::Break(())
             }

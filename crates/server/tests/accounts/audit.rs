@@ -284,3 +284,32 @@ fn guesses_are_counted_though_the_client_hangs_up() {
     assert_eq!(error(db.login("u", "right")).0, 3955);
     assert_eq!(guess(&db, "u"), [1, 4]);
 }
+
+#[test]
+fn a_refused_change_of_user_is_the_new_user_s() {
+    let db = audited();
+    run(&mut db.root(), &["CREATE DATABASE d", "CREATE USER u, v"]);
+    let user = |name: &str, password: Option<&str>| {
+        ChangeUserOpts::new()
+            .with_user(Some(name.into()))
+            .with_pass(password.map(str::to_string))
+            .with_db_name(Some("d".into()))
+    };
+    let mut c = db.user("u");
+    assert_eq!(error(c.change_user(user("nobody", Some("x")))).0, 1045);
+    let mut c = db.user("u");
+    assert_eq!(error(c.change_user(user("v", None))).0, 1044);
+    let all = events(&db);
+    let said: Vec<String> = all
+        .iter()
+        .filter(|e| e["event"] == "change_user")
+        .map(short)
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "change_user nobody@localhost socket d 1045",
+            "change_user v@localhost socket d 1044"
+        ]
+    );
+}

@@ -130,8 +130,8 @@ impl Instance {
         reopened.map_err(|e| cannot_open(&self.audit_log_path(), &e))
     }
 
-    /// Writes down that a client was refused.
-    pub fn audit_refusal(&self, attempt: &Attempt<'_>, why: &SqlError) {
+    /// Writes down that a client was refused, when it connected or wanted to become somebody else (`event`).
+    pub fn audit_refusal(&self, event: &str, attempt: &Attempt<'_>, why: &SqlError) {
         if !self.0.audit.is_on() {
             return;
         }
@@ -144,7 +144,7 @@ impl Instance {
         } = attempt;
         let address = host.rsplit_once(':').map_or(host, |(address, _)| address);
         self.0.audit.log(&Event {
-            name: "connect",
+            name: event,
             who: Some(Who {
                 id,
                 account: (user, address),

@@ -94,10 +94,9 @@ impl Session {
         self.audit_connection("connect", Some(0));
     }
 
-    /// A client has become somebody else, or was refused.
-    pub fn audit_change_user(&self, result: &SqlResult<()>) {
-        let status = result.as_ref().err().map_or(0, |e| e.code);
-        self.audit_connection("change_user", Some(status));
+    /// A client has become somebody else.
+    pub fn audit_change_user(&self) {
+        self.audit_connection("change_user", Some(0));
     }
 
     pub(super) fn audit_disconnect(&self) {

@@ -195,6 +195,9 @@ impl FakeSession {
 }
 
 impl BackendSession for FakeSession {
+    fn id(&self) -> u32 {
+        self.id
+    }
     fn execute(&mut self, sql: &str, sink: &mut dyn ResultSink) -> SqlResult<()> {
         let parts: Vec<&str> = sql.split("; ").collect();
         for (i, part) in parts.iter().enumerate() {
