@@ -313,3 +313,52 @@ fn a_refused_change_of_user_is_the_new_user_s() {
         ]
     );
 }
+
+#[test]
+fn the_audit_log_s_variables_are_its_administrator_s() {
+    let db = audited();
+    let mut root = db.root();
+    run(
+        &mut root,
+        &[
+            "CREATE USER u",
+            "GRANT SYSTEM_VARIABLES_ADMIN ON *.* TO u",
+            "SET PERSIST long_query_time = 5",
+            "SET PERSIST_ONLY audit_log = ON",
+        ],
+    );
+    let mut user = db.user("u");
+    expect(
+        &mut user,
+        &[
+            ("SET PERSIST_ONLY audit_log = OFF", 3630),
+            ("RESET PERSIST audit_log", 1227),
+            ("RESET PERSIST IF EXISTS Audit_log_file", 3630),
+            ("RESET PERSIST", 1227),
+            ("RESET PERSIST long_query_time", 0),
+        ],
+    );
+    expect(&mut root, &[("RESET PERSIST", 0), ("RESET PERSIST", 0)]);
+    let said: Vec<String> = events(&db).iter().map(short).collect();
+    let of = |who: &str| {
+        let found = said.iter().filter(|e| e.contains("PERSIST"));
+        let found = found.filter(|e| e.starts_with(who));
+        found.map(String::as_str).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        of("u@"),
+        [
+            "u@% Query set_option: SET PERSIST_ONLY audit_log = OFF 3630",
+            "u@% Query reset: RESET PERSIST audit_log 1227",
+            "u@% Query reset: RESET PERSIST IF EXISTS Audit_log_file 3630",
+            "u@% Query reset: RESET PERSIST 1227",
+        ]
+    );
+    assert_eq!(
+        of("root@"),
+        [
+            "root@localhost Query set_option: SET PERSIST_ONLY audit_log = ON 0",
+            "root@localhost Query reset: RESET PERSIST 0",
+        ]
+    );
+}

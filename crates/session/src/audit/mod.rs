@@ -40,8 +40,8 @@ impl Default for AuditLog {
 
 /// Whether an error says that a privilege was missing.
 pub(crate) fn is_denial(code: u16) -> bool {
-    // Of databases, logins, others' connections, tables, columns, what takes a global privilege, routines, roles.
-    [1044, 1045, 1095, 1142, 1143, 1227, 1370, 3530].contains(&code)
+    // Of databases, logins, others' connections, tables, columns, what takes a global privilege, routines, roles, what is read at the next start.
+    [1044, 1045, 1095, 1142, 1143, 1227, 1370, 3530, 3630].contains(&code)
 }
 
 impl AuditLog {

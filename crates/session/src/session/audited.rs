@@ -52,12 +52,13 @@ impl Session {
         }
     }
 
-    /// The log itself is being set.
+    /// The log itself is being set by a statement of this kind, now or for the next start; or it was tried.
     #[cold]
-    pub(super) fn audit_setting(&self) {
+    pub(super) fn audit_setting(&self, kind: Counter, result: &SqlResult<()>) {
         if self.instance.0.audit.is_on() {
+            let status = result.as_ref().err().map_or(0, |e| e.code);
             let text = self.seat().text();
-            self.audit_text(Counter::SetOption, text.as_deref().unwrap_or_default(), 0);
+            self.audit_text(kind, text.as_deref().unwrap_or_default(), status);
         }
     }
 

@@ -1,7 +1,9 @@
 //! SET PERSIST, SET PERSIST_ONLY and RESET PERSIST.
 
 use super::Session;
+use super::setting::is_of_audit_log;
 use crate::accounts::access::Access as Rights;
+use crate::counters::Counter;
 use crate::persisted::{self, Entry, Setter};
 use crate::vars::{self, Access, Def, VarScope, VarValue};
 use millpond_sql::env::now_us;
@@ -81,20 +83,32 @@ impl Session {
             Some(base) => format!("{}.{}", base.as_str(), name.name.as_str()).to_lowercase(),
             None => name.name.as_str().to_lowercase(),
         });
-        let starts = match &name {
-            Some(name) => read_only(name),
-            None => file.entries().keys().any(|name| read_only(name)),
+        let any = |is: &dyn Fn(&str) -> bool| match &name {
+            Some(name) => is(name),
+            None => file.entries().keys().any(|name| is(name)),
         };
-        match starts {
+        match any(&read_only) {
             true => check_may_persist_only(&self.access())?,
             false => self.access().check_dynamic(BOTH[0])?,
         }
-        let Some(name) = name else {
-            return file.clear();
+        let audits = any(&is_of_audit_log);
+        if audits {
+            self.access().check_dynamic("AUDIT_ADMIN")?;
+        }
+        let done = match &name {
+            Some(name) => file.forget(name),
+            None => file.clear().map(|()| true),
         };
-        if file.forget(&name)? {
+        if audits {
+            self.audit_setting(
+                Counter::Reset,
+                &done.as_ref().map(|_| ()).map_err(Clone::clone),
+            );
+        }
+        if done? {
             return Ok(());
         }
+        let name = name.unwrap_or_default();
         let message = format!("Variable {name} does not exist in persisted config file");
         if !if_exists {
             return Err(SqlError::new(3615, message));

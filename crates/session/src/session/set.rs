@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering;
 use millpond_store::{DropAlgorithm, Isolation};
 
 use super::Session;
-use super::setting::{Given, Setter, refresh, twin};
+use super::setting::{Given, Setter, is_of_audit_log, refresh, twin};
+use crate::counters::Counter;
 use crate::instance::{Source, drop_algorithm, flush_mode, lazy_drop_table, show_drop_algorithm};
 use crate::vars::{self, VarValue};
 use millpond_sql::ddl;
@@ -184,10 +185,15 @@ impl Session {
         if kept != Some(Scope::PersistOnly) {
             self.assign(scope, name, value.clone())?;
         }
-        match kept {
-            Some(_) => self.persist(vars::all()[index].name, &value),
-            None => Ok(()),
+        if kept.is_none() {
+            return Ok(());
         }
+        let done = self.persist(vars::all()[index].name, &value);
+        // What holds now too has said so itself.
+        if kept == Some(Scope::PersistOnly) && is_of_audit_log(name) {
+            self.audit_setting(Counter::SetOption, &done);
+        }
+        done
     }
 
     fn setter(&self) -> Setter<'_> {
@@ -291,14 +297,14 @@ impl Session {
             "audit_log" => {
                 // Who turns it on is the first that it says, who turns it off the last.
                 let was_on = self.instance.0.audit.is_on();
-                self.audit_setting();
+                self.audit_setting(Counter::SetOption, &Ok(()));
                 self.instance.apply_audit_log()?;
                 if !was_on {
-                    self.audit_setting();
+                    self.audit_setting(Counter::SetOption, &Ok(()));
                 }
             }
             "audit_log_rotate_on_size" => {
-                self.audit_setting();
+                self.audit_setting(Counter::SetOption, &Ok(()));
                 self.instance.0.audit.rotate_at(n);
             }
             "slow_query_log" | "slow_query_log_file" => self.instance.apply_slow_log()?,

@@ -17,6 +17,11 @@ use millpond_sql::value::Value;
 /// What the event scheduler is where it was not started.
 const SCHEDULER_DISABLED: &str = "DISABLED";
 
+/// Whether a variable is the audit log's, for who has AUDIT_ADMIN to set.
+pub(super) fn is_of_audit_log(name: &str) -> bool {
+    name.starts_with("audit_log")
+}
+
 /// What a variable is set to.
 pub(super) enum Given {
     /// DEFAULT.
@@ -172,7 +177,7 @@ impl Setter<'_> {
             if name == "mandatory_roles" {
                 access.check_dynamic("ROLE_ADMIN")?;
             }
-            if name.starts_with("audit_log") {
+            if is_of_audit_log(name) {
                 access.check_dynamic("AUDIT_ADMIN")?;
             }
             return access.check_dynamic("SYSTEM_VARIABLES_ADMIN");
