@@ -373,8 +373,12 @@ impl<'s> Writer<'s> {
             return;
         }
         let target = open.target.clone();
-        let renamed = rename(&target.path).and_then(|()| target.open());
-        match renamed {
+        let renamed = match rename(&target.path) {
+            // It was renamed before, and no new one could be opened; or it was taken away.
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            renamed => renamed,
+        };
+        match renamed.and_then(|()| target.open()) {
             Ok(new) => self.turn_to(Some(new)),
             Err(e) => {
                 self.stuck_at = open.bytes;
@@ -425,4 +429,36 @@ fn rename(path: &Path) -> io::Result<()> {
         .map(|name| path.with_file_name(name))
         .find(|to| !to.exists());
     std::fs::rename(path, free.expect("there are names enough"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A folder of its own.
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    #[test]
+    fn a_file_that_was_taken_away_is_begun_anew() {
+        let dir = folder();
+        let path = dir.path().join("a.log");
+        let log = LogFile::new("test log");
+        log.start(&path, String::new()).unwrap();
+        log.rotate_at(4);
+        // As it is when it was renamed and no new one could be opened.
+        fs::remove_file(&path).unwrap();
+        log.push(b"lost with its file\n", None, b"");
+        let end = Instant::now() + Duration::from_secs(20);
+        while !path.exists() {
+            assert!(Instant::now() < end, "no new file");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        log.push(b"1\n", None, b"");
+        log.stop().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"1\n");
+        assert_eq!(log.lost(), 0);
+    }
 }
