@@ -13,9 +13,11 @@
 use millpond_sql::value::Zone;
 use millpond_sql::value::time::DateTime;
 use parking_lot::{Condvar, Mutex};
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -431,6 +433,41 @@ fn rename(path: &Path) -> io::Result<()> {
     std::fs::rename(path, free.expect("there are names enough"))
 }
 
+/// Whether a path is that of a log's file, or has a name that a full one of its files has.
+pub(crate) fn is_of(path: &Path, log: &Path) -> bool {
+    let file = |path: &Path| std::fs::metadata(path).map(|m| (m.dev(), m.ino())).ok();
+    if let (Some(a), Some(b)) = (file(path), file(log))
+        && a == b
+    {
+        return true;
+    }
+    let path = resolved(path);
+    if path == resolved(log) {
+        return true;
+    }
+    let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
+        return false;
+    };
+    let part = |p: Option<&OsStr>| p.unwrap_or_default().as_bytes().to_vec();
+    let (stem, suffix) = (part(log.file_stem()), part(log.extension()));
+    let rest = name
+        .as_bytes()
+        .strip_prefix(&stem[..])
+        .and_then(|n| n.strip_suffix(&suffix[..]));
+    let log_folder = log.parent().map(resolved);
+    log_folder.as_deref() == Some(folder) && rest.is_some_and(|n| n.starts_with(b"."))
+}
+
+/// A path without links, as far as it is there.
+fn resolved(path: &Path) -> PathBuf {
+    let whole = path.canonicalize().ok();
+    let new = || {
+        let folder = path.parent()?.canonicalize().ok()?;
+        Some(folder.join(path.file_name()?))
+    };
+    whole.or_else(new).unwrap_or_else(|| path.to_path_buf())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -460,5 +497,25 @@ mod tests {
         log.stop().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"1\n");
         assert_eq!(log.lost(), 0);
+    }
+
+    #[test]
+    fn a_log_s_files_are_known() {
+        let dir = folder();
+        let at = |name: &str| dir.path().join(name);
+        let log = at("audit.log");
+        let is = |name: &str| is_of(&at(name), &log);
+        fs::create_dir(at("sub")).unwrap();
+        for _ in 0..2 {
+            assert!(is("audit.log") && is("./sub/../audit.log"));
+            assert!(is("audit.20261124T001533.log") && is("audit.20261124T001533-1.log"));
+            assert!(!is("audit.log2") && !is("audits.log") && !is("slow.log"));
+            assert!(!is("sub/audit.log"));
+            // And with a file that is there.
+            fs::write(&log, "").unwrap();
+        }
+        std::os::unix::fs::symlink(&log, at("link")).unwrap();
+        fs::hard_link(&log, at("other")).unwrap();
+        assert!(is("link") && is("other"));
     }
 }

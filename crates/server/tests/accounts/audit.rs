@@ -316,7 +316,7 @@ fn a_refused_change_of_user_is_the_new_user_s() {
 
 #[test]
 fn the_audit_log_s_variables_are_its_administrator_s() {
-    let db = audited();
+    let mut db = audited();
     let mut root = db.root();
     run(
         &mut root,
@@ -336,9 +336,24 @@ fn the_audit_log_s_variables_are_its_administrator_s() {
             ("RESET PERSIST IF EXISTS Audit_log_file", 3630),
             ("RESET PERSIST", 1227),
             ("RESET PERSIST long_query_time", 0),
+            // Nor may it write what looks like the log's.
+            ("SET GLOBAL slow_query_log_file = 'audit.log'", 1231),
+            ("SET GLOBAL slow_query_log_file = '../data/audit.log'", 1231),
+            (
+                "SET GLOBAL slow_query_log_file = 'audit.20261124T001533.log'",
+                1231,
+            ),
+            ("SET GLOBAL slow_query_log_file = 'slow.log'", 0),
         ],
     );
-    expect(&mut root, &[("RESET PERSIST", 0), ("RESET PERSIST", 0)]);
+    expect(
+        &mut root,
+        &[
+            ("SET PERSIST_ONLY audit_log_file = 'slow.log'", 1231),
+            ("RESET PERSIST", 0),
+            ("RESET PERSIST", 0),
+        ],
+    );
     let said: Vec<String> = events(&db).iter().map(short).collect();
     let of = |who: &str| {
         let found = said.iter().filter(|e| e.contains("PERSIST"));
@@ -361,4 +376,16 @@ fn the_audit_log_s_variables_are_its_administrator_s() {
             "root@localhost Query reset: RESET PERSIST 0",
         ]
     );
+    // A slow query log that is to be the same file stays off.
+    drop((root, user));
+    db.close();
+    for (name, value) in [
+        ("slow_query_log_file", "./audit.log"),
+        ("slow_query_log", "ON"),
+    ] {
+        db.variables.push((name.into(), value.into()));
+    }
+    db.open();
+    assert_eq!(strings(&mut db.root(), "SELECT @@slow_query_log"), ["0"]);
+    events(&db);
 }

@@ -6,6 +6,7 @@ use millpond_sql::error::{SqlError, SqlResult};
 
 use super::{Instance, text};
 use crate::audit::{Data, Event, Transport, Who};
+use crate::logfile;
 use crate::slowlog;
 use crate::vars::{self, VarValue};
 
@@ -38,6 +39,12 @@ impl Instance {
             self.0.globals.put(file, text(&path.to_string_lossy()));
         }
         let done = if self.global_u64("slow_query_log") == Some(1) {
+            // What SET checked may be otherwise by now, and at the start nobody has.
+            let path = self.slow_log_path();
+            if logfile::is_of(&path, &self.audit_log_path()) {
+                let shown = path.to_string_lossy();
+                return Err(vars::wrong_value(&vars::all()[file], &shown));
+            }
             let program = std::env::args().next().unwrap_or_default();
             let head = slowlog::head(
                 &program,
@@ -52,9 +59,14 @@ impl Instance {
         done.map_err(|e| cannot_open(&self.slow_log_path(), &e))
     }
 
-    /// Error 1231 for a name that cannot be a log's: neither a file that can be written nor one that could be made.
+    /// Error 1231 for a name that cannot be a log's: neither a file that can be written nor one that could be made; nor may the
+    /// audit log be the slow query log's file, who writes to which need not be who is trusted with the other.
     pub(crate) fn check_log_name(&self, variable: &str, name: &str) -> SqlResult<()> {
         let path = Path::new(&self.global_text("datadir").unwrap_or_default()).join(name);
+        let mixed = match variable {
+            "audit_log_file" => logfile::is_of(&self.slow_log_path(), &path),
+            _ => logfile::is_of(&path, &self.audit_log_path()),
+        };
         let fits = match std::fs::metadata(&path) {
             Ok(m) => !m.is_dir() && !m.permissions().readonly(),
             Err(_) => path
@@ -62,7 +74,7 @@ impl Instance {
                 .and_then(|dir| std::fs::metadata(dir).ok())
                 .is_some_and(|m| m.is_dir() && !m.permissions().readonly()),
         };
-        match fits && !name.is_empty() {
+        match fits && !mixed && !name.is_empty() {
             true => Ok(()),
             false => Err(vars::wrong_value(&vars::all()[vars::known(variable)], name)),
         }

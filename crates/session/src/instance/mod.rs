@@ -440,8 +440,8 @@ impl Instance {
             scheduler: Scheduler::default(),
         }));
         instance.start_archive()?;
-        instance.start_slow_log();
         instance.start_audit_log()?;
+        instance.start_slow_log();
         if instance.0.accounts.snapshot().has_restrictions() {
             // They are in force, whatever was asked for.
             let name = vars::known("partial_revokes");

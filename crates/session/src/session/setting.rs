@@ -217,7 +217,7 @@ impl Setter<'_> {
             let shown = String::from_utf8_lossy(&value.to_text()).into_owned();
             return Err(vars::wrong_value(def, &shown));
         }
-        if def.name == "slow_query_log_file" {
+        if ["slow_query_log_file", "audit_log_file"].contains(&def.name) {
             let name = converted.value.as_str();
             self.facts.instance.check_log_name(def.name, name)?;
         }
