@@ -89,7 +89,7 @@ fn what_is_audited() {
         &mut reader,
         &[
             ("SELECT a FROM d.t", 0),
-            ("DELETE FROM d.t", 1142),
+            ("DELETE FROM d.t WHERE a = 5", 1142),
             ("PREPARE p FROM 'DELETE FROM d.t'", 1142),
             ("USE mysql", 1044),
             ("DROP TABLE d.t", 1142),
@@ -124,7 +124,7 @@ fn what_is_audited() {
         "connect reader@127.0.0.1 tcp/ip  1045",
         "connect nobody@127.0.0.1 tcp/ip  1045",
         "connect reader@% tcp/ip  0",
-        "reader@% Query delete: DELETE FROM d.t 1142",
+        "reader@% Query delete: DELETE FROM d.t WHERE a = 5 1142",
         "reader@% Query delete: DELETE FROM d.t 1142",
         "reader@% Query change_db: USE mysql 1044",
         "reader@% Query drop_table: DROP TABLE d.t 1142",

@@ -11,16 +11,16 @@ use millpond_sql::error::{SqlError, SqlResult};
 use millpond_sql::parse::ast::{SessionStatement, SetStatement, StatementKind};
 
 impl Session {
-    /// A statement has run, well or not.
+    /// A statement, shown as `text`, has run, well or not.
     #[inline]
-    pub(super) fn audit_end(&self, compiled: &Compiled, result: &SqlResult<()>) {
+    pub(super) fn audit_end(&self, compiled: &Compiled, text: &str, result: &SqlResult<()>) {
         if self.instance.0.audit.is_on() {
-            self.audit_statement(compiled, result);
+            self.audit_statement(compiled, text, result);
         }
     }
 
     #[cold]
-    fn audit_statement(&self, compiled: &Compiled, result: &SqlResult<()>) {
+    fn audit_statement(&self, compiled: &Compiled, text: &str, result: &SqlResult<()>) {
         // What PREPARE and EXECUTE are about says so itself.
         if let StatementKind::Session(s) = compiled.statement.kind()
             && matches!(
@@ -40,7 +40,7 @@ impl Session {
                 Effect::Defines | Effect::Temporary | Effect::Rebuilds
             );
         if defines || is_denial(status) {
-            self.audit_text(row.kind, &compiled.text, status);
+            self.audit_text(row.kind, text, status);
         }
     }
 

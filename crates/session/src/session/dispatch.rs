@@ -78,17 +78,18 @@ pub(super) fn preparable(compiled: &Compiled) -> SqlResult<()> {
 }
 
 impl Session {
-    /// Carries a statement out. `more`: another one of the same text follows.
+    /// Carries a statement out, shown as `text` in the process list. `more`: another one of the same text follows.
     #[inline]
     pub(super) fn dispatch(
         &mut self,
         compiled: &Compiled,
+        text: &str,
         params: &[Value<'_>],
         more: bool,
         sink: &mut dyn ResultSink,
     ) -> SqlResult<()> {
         let result = self.carry_out_watched(compiled, params, more, sink);
-        self.audit_end(compiled, &result);
+        self.audit_end(compiled, text, &result);
         result
     }
 
@@ -597,7 +598,7 @@ impl Session {
         let names = using.iter().map(|UserVariable(name)| name.to_lowercase());
         let outside = self.using.replace(names.collect());
         self.executing.push(name.to_lowercase());
-        let done = self.dispatch(compiled, &values, more, sink);
+        let done = self.dispatch(compiled, &compiled.text, &values, more, sink);
         self.executing.pop();
         (self.locals, self.using) = (locals, outside);
         done

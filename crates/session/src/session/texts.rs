@@ -411,7 +411,7 @@ impl Session {
         };
         let result = charged.and_then(|()| {
             stack::with_room(compiled.statement.run, || {
-                self.dispatch(compiled, params, more, sink)
+                self.dispatch(compiled, text, params, more, sink)
             })
         });
         self.env.profiles.enter("freeing items");

@@ -155,7 +155,7 @@ impl Host for Session {
             let done = self.program_plan(compiled, params, &mut within);
             done.inspect_err(|e| self.audit_failure(compiled.row.kind, &compiled.text, e))
         } else {
-            self.dispatch(compiled, params, true, &mut within)
+            self.dispatch(compiled, &compiled.text, params, true, &mut within)
                 .map(|()| ForLocals::new())
         };
         self.current.running.kind = kind;
