@@ -3,6 +3,11 @@
 use millpond_sql::value::json::write_quoted;
 use millpond_sql::value::time::DateTime;
 use millpond_sql::value::{Zone, text};
+use std::borrow::Cow;
+
+/// Bytes of a statement's text that are written: as many as leave room for others beside them in what waits to be written, escaped as
+/// they may be.
+const MOST_TEXT: usize = 256 << 10;
 
 /// Whose connection it is about.
 pub(crate) struct Who<'a> {
@@ -87,14 +92,14 @@ impl Event<'_> {
         }
     }
 
-    /// The line. `seconds` since 1970.
-    pub fn line(&self, id: u64, seconds: u64) -> Vec<u8> {
+    /// The line: what stands before its number, and what stands behind. `seconds` since 1970.
+    pub fn line(&self, seconds: u64) -> (String, Vec<u8>) {
         let time = DateTime::from_unix(seconds as i64, 0, Zone::UTC).unwrap_or_default();
         let mut at = Vec::with_capacity(32);
         text::write_datetime(time, 0, &mut at);
-        let mut out = Object::new();
-        out.text("timestamp", &String::from_utf8_lossy(&at));
-        out.number("id", id);
+        let at = String::from_utf8_lossy(&at);
+        let head = format!("{{\"timestamp\": \"{at}\", \"id\": ");
+        let mut out = Object(Vec::new());
         out.text("class", self.class());
         out.text("event", self.name);
         out.number(
@@ -134,14 +139,24 @@ impl Event<'_> {
             } => out.object("general_data", |o| {
                 o.text("command", command);
                 o.text("sql_command", sql_command);
-                o.text("query", query);
+                o.text("query", &cut(query));
                 o.number("status", (*status).into());
             }),
         }
         out.end();
         out.0.push(b'\n');
-        out.0
+        (head, out.0)
     }
+}
+
+/// A text as it is written: of one that is too long its beginning, and how much more there was.
+fn cut(query: &str) -> Cow<'_, str> {
+    if query.len() <= MOST_TEXT {
+        return query.into();
+    }
+    let end = (0..=MOST_TEXT).rev().find(|at| query.is_char_boundary(*at));
+    let (begin, rest) = query.split_at(end.unwrap_or(0));
+    format!("{begin}... ({} bytes more)", rest.len()).into()
 }
 
 /// The address of a host as the process list shows it; empty on a socket.
@@ -150,13 +165,10 @@ fn address(host: &str) -> &str {
     address.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// A JSON object being written.
+/// A JSON object being written, or what is left of one.
 struct Object(Vec<u8>);
 
 impl Object {
-    fn new() -> Object {
-        Object(b"{".to_vec())
-    }
     fn name(&mut self, name: &str) {
         if self.0.last() != Some(&b'{') {
             self.0.extend_from_slice(b", ");
@@ -187,6 +199,20 @@ impl Object {
 mod tests {
     use super::*;
 
+    fn numbered(event: &Event<'_>, id: u64, seconds: u64) -> String {
+        let (head, tail) = event.line(seconds);
+        format!("{head}{id}{}", String::from_utf8(tail).unwrap())
+    }
+
+    #[test]
+    fn long_texts_are_cut() {
+        let most = "a".repeat(MOST_TEXT);
+        assert_eq!(cut(&most), most);
+        // Not within a character.
+        let long = format!("{}\u{e9}bc", &most[1..]);
+        assert_eq!(cut(&long), format!("{}... (4 bytes more)", &most[1..]));
+    }
+
     #[test]
     fn lines_are_json_as_mysql_s() {
         let who = Who {
@@ -206,7 +232,7 @@ mod tests {
             },
         };
         assert_eq!(
-            String::from_utf8(event.line(7, 1_704_164_645)).unwrap(),
+            numbered(&event, 7, 1_704_164_645),
             "{\"timestamp\": \"2024-01-02 03:04:05\", \"id\": 7, \"class\": \"general\", \"event\": \"status\", \"connection_id\": 12, \
              \"account\": {\"user\": \"app\", \"host\": \"%\"}, \"login\": {\"user\": \"app\", \"os\": \"\", \"ip\": \"2001:db8::1\", \
              \"proxy\": \"\"}, \"general_data\": {\"command\": \"Query\", \"sql_command\": \"create_table\", \
@@ -214,7 +240,7 @@ mod tests {
         );
         let event = Event::of_log("startup");
         assert_eq!(
-            String::from_utf8(event.line(0, 0)).unwrap(),
+            numbered(&event, 0, 0),
             "{\"timestamp\": \"1970-01-01 00:00:00\", \"id\": 0, \"class\": \"audit\", \"event\": \"startup\", \"connection_id\": 0}\n"
         );
     }

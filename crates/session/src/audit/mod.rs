@@ -25,7 +25,8 @@ use std::path::Path;
 /// An instance's audit log.
 pub(crate) struct AuditLog {
     file: LogFile,
-    /// Number of the next event. Held while it is handed over, so that numbers are in order in the file.
+    /// Number of the next event. Held while it is handed over, so that numbers are in order in the file; the times beside them are of
+    /// a moment before.
     next: Mutex<u64>,
 }
 
@@ -81,10 +82,12 @@ impl AuditLog {
 
     /// Hands an event over.
     pub fn log(&self, event: &Event<'_>) {
+        // Before the lock: a text may be long.
+        let (head, tail) = event.line(now_us() / 1_000_000);
         let mut next = self.next.lock();
-        let line = event.line(*next, now_us() / 1_000_000);
+        let head = format!("{head}{next}");
         *next += 1;
-        self.file.push(&line, None, b"");
+        self.file.push(head.as_bytes(), None, &tail);
     }
 
     /// Status variables.
