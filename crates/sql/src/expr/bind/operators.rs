@@ -284,8 +284,7 @@ fn beyond(e: &Expr) -> Option<Expr> {
     Some(Expr::literal(v, SqlType::decimal(digits, 0)))
 }
 
-/// The collation by which CASE compares its operand with all that follow WHEN, if it compares texts: error 1267 if they agree on none. Bytes
-/// are compared by pairs.
+/// The collation by which CASE compares its operand with all that follow WHEN, if it compares texts: error 1267 if they agree on none.
 fn collation_of_case(operand: &Expr, bound: &[(Expr, Expr)]) -> SqlResult<Option<Collation>> {
     let whens = || bound.iter().map(|b| &b.0);
     if !coercion::has_texts(operand, whens()) {
@@ -293,7 +292,7 @@ fn collation_of_case(operand: &Expr, bound: &[(Expr, Expr)]) -> SqlResult<Option
     }
     let all: Vec<&Expr> = std::iter::once(operand).chain(whens()).collect();
     coercion::agree(&all, "case")?;
-    Ok(coercion::collation_of(&all).filter(|c| *c != Collation::Binary))
+    Ok(coercion::collation_of(&all))
 }
 
 pub(super) fn case(c: &ast::Case, scope: &mut dyn Scope) -> SqlResult<Expr> {
