@@ -275,7 +275,9 @@ pub(crate) fn member(value: &mut Expr, inner: &mut Expr, scope: &mut dyn Scope) 
     };
     note_moment(value, inner, None, scope);
     note_moment(inner, value, None, scope);
-    if text(value) && is_date(&inner.ty) {
+    if value.ty.base == BaseType::Year && inner.as_constant().is_some() {
+        constant_beside(inner, value, "", scope)?;
+    } else if text(value) && is_date(&inner.ty) {
         constant_beside(value, inner, "", scope)?;
     } else if text(inner) && is_date(&value.ty) {
         let mut constant = inner.clone();

@@ -46,11 +46,21 @@ pub(super) fn equal_within(operation: &str, a: Expr, b: Expr) -> SqlResult<Expr>
     Ok(compare(CompareOp::Eq, a, b))
 }
 
+/// What two digits beside a YEAR are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Digits {
+    /// The year that they stand for.
+    Year,
+    /// The number that they are: in a list of rows.
+    Number,
+}
+
 /// The same with constants that are beside a year or a date.
 pub(super) fn compare_constants(
     op: CompareOp,
     mut a: Expr,
     mut b: Expr,
+    digits: Digits,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
     agree(&[&a, &b], op.symbol())?;
@@ -60,8 +70,13 @@ pub(super) fn compare_constants(
     note_moment(&mut a, &b, Some(""), scope);
     note_moment(&mut b, &a, Some(""), scope);
     harmonise(&mut a, &mut b);
-    constant_beside(&mut a, &b, "", scope)?;
-    constant_beside(&mut b, &a, "", scope)?;
+    let read = |other: &Expr| digits == Digits::Year || other.ty.base != BaseType::Year;
+    if read(&b) {
+        constant_beside(&mut a, &b, "", scope)?;
+    }
+    if read(&a) {
+        constant_beside(&mut b, &a, "", scope)?;
+    }
     Ok(compare_harmonised(op, a, b))
 }
 
@@ -129,6 +144,9 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
         }
         match compared {
             Compared::Numbers => {
+                if v.ty.base == BaseType::Year {
+                    constants_beside(bound, v, scope)?;
+                }
                 for e in [&mut *v, &mut *bound] {
                     as_number(e);
                     as_double(e);
@@ -138,7 +156,9 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
             Compared::Dates | Compared::AsTheyAre => {
                 harmonise(v, bound);
                 constants_beside(bound, v, scope)?;
-                constants_beside(v, bound, scope)?;
+                if bound.ty.base != BaseType::Year {
+                    constants_beside(v, bound, scope)?;
+                }
             }
         }
     }
@@ -201,19 +221,20 @@ pub(super) fn compare_with(
         true => json::truth(right, b),
         false => b,
     };
-    compare_scalars(op, a, b, scope)
+    compare_scalars(op, a, b, Digits::Year, scope)
 }
 
 fn compare_scalars(
     op: CompareOp,
     mut a: Expr,
     mut b: Expr,
+    digits: Digits,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
     sent::beside_bytes([&mut a, &mut b], scope);
     beside_strings(&mut a, &b, scope);
     beside_strings(&mut b, &a, scope);
-    compare_constants(op, a, b, scope)
+    compare_constants(op, a, b, digits, scope)
 }
 
 /// Comparison of scalars or of rows: rows are compared part by part.
@@ -221,17 +242,18 @@ pub(super) fn compare_rows(
     op: CompareOp,
     left: &ast::Expr,
     right: &ast::Expr,
+    digits: Digits,
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
     let (a, b) = match (row(left), row(right)) {
         (Some(a), Some(b)) => (a, b),
         _ if is_held(left) || is_held(right) => {
-            return compare_rows(op, &left.tree(), &right.tree(), scope);
+            return compare_rows(op, &left.tree(), &right.tree(), digits, scope);
         }
         (None, None) => {
             let (a, b) = (bind(left, scope)?, bind(right, scope)?);
             let (a, b) = json::truths((left, a), (right, b));
-            return compare_scalars(op, a, b, scope);
+            return compare_scalars(op, a, b, digits, scope);
         }
         (Some(v), None) if let Some(q) = subquery_of(right) => {
             let values = bind_all(v, scope)?;
@@ -252,7 +274,7 @@ pub(super) fn compare_rows(
     if matches!(op, CompareOp::Eq | CompareOp::NullSafeEq | CompareOp::Ne) {
         // Parts may be rows themselves.
         let parts = a.iter().zip(b);
-        let parts = parts.map(|(x, y)| compare_rows(op, &x, &y, scope));
+        let parts = parts.map(|(x, y)| compare_rows(op, &x, &y, digits, scope));
         let parts = parts.collect::<SqlResult<Vec<_>>>()?;
         return Ok(if op == CompareOp::Ne {
             or(parts)
@@ -314,7 +336,10 @@ fn each_member(
 pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr> {
     let negated = l.negated;
     if row(&l.value).is_some() {
-        let same = |item: &ast::Expr| compare_rows(CompareOp::Eq, &l.value, item, scope);
+        let same = |item: &ast::Expr| {
+            let digits = Digits::Number;
+            compare_rows(CompareOp::Eq, &l.value, item, digits, scope)
+        };
         let e = or(each_member(&l.list, &mut { same })?);
         return Ok(if negated { not(e) } else { e });
     }

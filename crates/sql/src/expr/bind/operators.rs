@@ -5,7 +5,7 @@ use std::sync::Arc;
 use millpond_syntax::ast;
 
 use super::beside::{name_date, name_time};
-use super::comparisons::{compare, compare_rows, compare_with, equal_within, regexp};
+use super::comparisons::{Digits, compare, compare_rows, compare_with, equal_within, regexp};
 use super::json;
 use super::numbers::{as_double, as_number, number_of_member};
 use super::{
@@ -70,7 +70,7 @@ pub(super) fn binary(
     scope: &mut dyn Scope,
 ) -> SqlResult<Expr> {
     if let Some(c) = comparison(op) {
-        return compare_rows(c, left, right, scope);
+        return compare_rows(c, left, right, Digits::Year, scope);
     }
     let (mut a, b) = (bind(left, scope)?, bind(right, scope)?);
     if op == ast::BinaryOp::MemberOf {
