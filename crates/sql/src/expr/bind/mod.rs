@@ -344,8 +344,8 @@ fn is_param(e: &Expr) -> bool {
     matches!(e.kind, ExprKind::Param(_))
 }
 
-/// A text as long is made when it is wanted.
-const LONG_BYTES: usize = 64 << 10;
+/// A text as long is made when it is wanted: a statement may have thousands of them.
+const LONG_BYTES: usize = 1 << 10;
 
 /// The value of an expression of constants, and whether there was something to tell of it, which is not told: it will be where the value is
 /// wanted.
@@ -366,17 +366,26 @@ fn constant_value(e: &Expr, session: &SessionEnv) -> (SqlResult<Value<'static>>,
 /// How deep a computed constant may nest that messages show as it was written: long chains are not kept.
 const SHOWN_DEPTH: usize = 10;
 
-/// Whether an expression, with what its constants were, nests no deeper than that.
-fn is_shallow(e: &Expr, depth: usize) -> bool {
+/// How many bytes the texts in it may have together: a message is no longer.
+const SHOWN_BYTES: usize = 512;
+
+/// Whether an expression, with what its constants were, nests no deeper than that and has no more than the bytes that are left.
+fn is_shown(e: &Expr, depth: usize, left: &mut usize) -> bool {
     let Some(below) = depth.checked_sub(1) else {
         return false;
     };
-    let mut shallow = match &e.folded {
-        Some(folded) => is_shallow(folded, below),
+    if let Some(Value::Bytes(text)) = e.as_constant() {
+        match left.checked_sub(text.len()) {
+            Some(rest) => *left = rest,
+            None => return false,
+        }
+    }
+    let mut shown = match &e.folded {
+        Some(folded) => is_shown(folded, below, left),
         None => true,
     };
-    e.each_child(&mut |c| shallow = shallow && is_shallow(c, below));
-    shallow
+    e.each_child(&mut |c| shown = shown && is_shown(c, below, left));
+    shown
 }
 
 /// Replaces an expression of constants by its value, unless computing it fails or warns: then it is left for run time.
@@ -429,7 +438,6 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
         return e;
     }
     match value {
-        // A statement may have thousands of them.
         Ok(Value::Bytes(text)) if text.len() >= LONG_BYTES => e,
         // As a constant it would be complained of where a number is wanted.
         Ok(Value::Bytes(text)) if e.is_quiet() && !double_of_text(&text).1 => e,
@@ -437,7 +445,9 @@ fn fold(e: Expr, scope: &mut dyn Scope) -> Expr {
         Ok(Value::Double(d)) if d.abs() >= 9e18 && matches!(e.kind, ExprKind::Arithmetic(..)) => e,
         Ok(v) => {
             let mut constant = Expr::new(ExprKind::Literal(v), e.ty.clone(), e.nullable);
-            constant.folded = is_shallow(&e, SHOWN_DEPTH).then(|| std::sync::Arc::new(e));
+            let mut left = SHOWN_BYTES;
+            let shown = is_shown(&e, SHOWN_DEPTH, &mut left);
+            constant.folded = shown.then(|| Arc::new(e));
             constant
         }
         Err(_) => e,

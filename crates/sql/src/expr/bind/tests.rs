@@ -339,3 +339,32 @@ fn aggregates() {
     let big = [Value::Int(i64::MAX), Value::Int(i64::MAX)];
     assert_eq!(aggregate("sum(i)", &big), "18446744073709551614");
 }
+
+/// Bytes of the texts in an expression and in what its constants were.
+fn held(e: &Expr) -> usize {
+    let mut bytes = 0;
+    e.walk(&mut |e| {
+        if let Some(Value::Bytes(text)) = e.as_constant() {
+            bytes += text.len();
+        }
+        bytes += e.folded.as_deref().map_or(0, held);
+    });
+    bytes
+}
+
+#[test]
+fn constants_keep_no_long_texts() {
+    for item in [
+        "length(repeat('a', 65000))",
+        "length(concat(repeat('a', 400), repeat('b', 400)))",
+        "substr(repeat('a', 65000), 1, 1)",
+        "repeat('a', 60000)",
+    ] {
+        let list = vec![item; 100].join(", ");
+        let e = bind(&parse(&format!("s in ({list})")), &mut OneRow::new()).unwrap();
+        assert!(held(&e) < 100 * 1024, "{item}: {}", held(&e));
+    }
+    // What is short is shown as it was written.
+    let e = bind(&parse("length(concat('a', 'b'))"), &mut OneRow::new()).unwrap();
+    assert!(e.folded.is_some());
+}
