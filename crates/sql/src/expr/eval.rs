@@ -183,9 +183,7 @@ impl Expr {
             K::DateAdd(args, unit, minus) => {
                 return interval::date_add(self, args, *unit, *minus, cx);
             }
-            K::TimestampDiff(args, unit) => {
-                interval::timestamp_diff(&args[0].eval(cx)?, &args[1].eval(cx)?, *unit, cx)?
-            }
+            K::TimestampDiff(args, unit) => interval::timestamp_diff(args, *unit, cx)?,
             K::Extract(a, unit, plain) => {
                 let v = a.eval(cx)?;
                 let v = match unit.is_date() {

@@ -8,7 +8,9 @@ use crate::types::{BaseType, Collation, SqlType};
 use crate::value::convert::exact_integer;
 use crate::value::parse_time::{is_beyond_month, parse_datetime, parse_datetime_in, parse_time};
 use crate::value::time::{DAY_MICROS, Date, DateTime, MICROS, Time};
-use crate::value::{Decimal, Read, Value, no_datetime, read_datetime, read_time, truncated};
+use crate::value::{
+    Decimal, Read, Value, no_datetime, read_datetime, read_time, truncated, write_text,
+};
 
 /// Units of INTERVAL, EXTRACT and TIMESTAMPDIFF.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -338,13 +340,20 @@ pub fn date_add_type(
     }
 }
 
-/// The moment that a value is, if that has no zero in its date.
-fn whole_date(v: &Value<'_>, cx: &EvalContext<'_>) -> SqlResult<Option<DateTime>> {
+/// The moment that the value of `e` is, if that is one of the calendar or stands for one.
+fn whole_date(
+    v: &Value<'_>,
+    e: &Expr,
+    asked: Read,
+    cx: &EvalContext<'_>,
+) -> SqlResult<Option<DateTime>> {
     let read = match v {
         Value::Time(_) => kinds::today(v, cx.session).and_then(|d| d.to_datetime()),
         v => read_datetime(v, Read::DateTime, cx.session)?,
     };
-    if read.is_some_and(|d| !d.date.exists()) {
+    let stands =
+        |d: DateTime| d.date.exists() || !d.date.has_zero() && kinds::carries_over(e, v, asked);
+    if read.is_some_and(|d| !stands(d)) {
         no_datetime(v, Read::DateTime, cx.session)?;
         return Ok(None);
     }
@@ -396,7 +405,11 @@ pub(super) fn date_add<'a>(
         Value::Int(n) => n.unsigned_abs() < 100_000_000,
         _ => false,
     };
-    let Some(d) = whole_date(&v, cx)? else {
+    let asked = match ty.base {
+        BaseType::Date => Read::Date,
+        _ => Read::DateTime,
+    };
+    let Some(d) = whole_date(&v, &args[0], asked, cx)? else {
         return Ok(Value::Null);
     };
     let moved = match step {
@@ -409,6 +422,19 @@ pub(super) fn date_add<'a>(
     let Some(moved) = moved else {
         return overflow(e, cx);
     };
+    // A year later only the leap day becomes another.
+    let day = (d.date.month, d.date.day);
+    if unit == U::Year && moved.date.day < d.date.day && day != (2, 29) {
+        let date = Date {
+            day: d.date.day,
+            ..moved.date
+        };
+        let none = Value::DateTime(DateTime { date, ..moved });
+        let mut text = Vec::new();
+        write_text(&none, &SqlType::datetime(6), &mut text);
+        truncated(cx.session, "datetime", &Value::Bytes(text.into()))?;
+        return Ok(Value::Null);
+    }
     let as_date = is_date && unit.is_date();
     Ok(if ty.is_string() {
         let value = if as_date {
@@ -453,19 +479,19 @@ fn months_between(a: DateTime, b: DateTime) -> i64 {
 
 /// TIMESTAMPDIFF(unit, from, to). A time is one of today.
 pub(super) fn timestamp_diff(
-    from: &Value<'_>,
-    to: &Value<'_>,
+    args: &[Expr; 2],
     unit: IntervalUnit,
     cx: &EvalContext<'_>,
 ) -> SqlResult<Value<'static>> {
-    let moment = |v: &Value<'_>| match v {
+    let values = [args[0].eval(cx)?, args[1].eval(cx)?];
+    let moment = |at: usize| match &values[at] {
         Value::Null => Ok(None),
-        v => whole_date(v, cx),
+        v => whole_date(v, &args[at], Read::DateTime, cx),
     };
-    let Some(a) = moment(from)? else {
+    let Some(a) = moment(0)? else {
         return Ok(Value::Null);
     };
-    let Some(b) = moment(to)? else {
+    let Some(b) = moment(1)? else {
         return Ok(Value::Null);
     };
     let micros = (b.date.days() - a.date.days()) as i128 * DAY_MICROS as i128

@@ -274,6 +274,22 @@ pub fn clock<'a>(v: Value<'a>, e: &Expr) -> Value<'a> {
     moved.unwrap_or(v)
 }
 
+/// Whether a day that its month doesn't have is one of the next month for what reads the value of `e`: that of a DATETIME column is, that
+/// of a DATE column where a moment is asked for.
+pub fn carries_over(e: &Expr, v: &Value<'_>, read: Read) -> bool {
+    if !matches!(v, Value::Date(_) | Value::DateTime(_)) {
+        return false;
+    }
+    let moment = e.ty.base == BaseType::DateTime || matches!(read, Read::DateTime);
+    let mut stored = false;
+    e.walk(&mut |x| {
+        let column = matches!(x.kind, ExprKind::Column { .. }) && !x.is_fixed();
+        let base = x.ty.base;
+        stored |= column && (base == BaseType::DateTime || moment && base == BaseType::Date);
+    });
+    stored
+}
+
 /// A time of day as the moment it is today, beside a date.
 pub fn today(v: &Value<'_>, session: &SessionEnv) -> Option<Value<'static>> {
     match v {

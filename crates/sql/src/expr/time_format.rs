@@ -60,11 +60,7 @@ pub(super) fn format(date: Date, time: Time, spec: &[u8], names: &Names) -> Opti
                 };
                 out.extend_from_slice(suffix.as_bytes());
             }
-            b'j' => pad(
-                date.exists().then(|| date.day_of_year())? as u64,
-                3,
-                &mut out,
-            ),
+            b'j' => pad(counted(date)?.day_of_year() as u64, 3, &mut out),
             b'W' => out.extend_from_slice(names.days[weekday(date)? as usize].as_bytes()),
             b'a' => out.extend_from_slice(names.short_days[weekday(date)? as usize].as_bytes()),
             b'w' => pad((weekday(date)? as u64 + 1) % 7, 1, &mut out),
@@ -113,7 +109,12 @@ fn month(names: &[&'static str; 12], date: Date) -> Option<&'static [u8]> {
 }
 
 fn weekday(date: Date) -> Option<i64> {
-    date.exists().then(|| date.weekday())
+    Some(counted(date)?.weekday())
+}
+
+/// A date that days are counted to, though its month may not have that many.
+fn counted(date: Date) -> Option<Date> {
+    (!date.has_zero()).then_some(date)
 }
 
 /// What a STR_TO_DATE format reads.

@@ -132,12 +132,16 @@ impl<'a> Call<'_, 'a> {
             false => Ok(d),
         }
     }
-    /// NULL if a date that an argument is read as is not in the calendar.
+    /// NULL if a date that an argument is read as is not in the calendar, nor stands for one that is.
     pub(super) fn existing(&self, i: usize, date: Date, read: Read) -> Result<(), Exit> {
         if date.exists() {
             return Ok(());
         }
-        no_datetime(&self.value(i)?, read, self.cx.session)?;
+        let v = self.value(i)?;
+        if !date.has_zero() && kinds::carries_over(&self.args[i], &v, read) {
+            return Ok(());
+        }
+        no_datetime(&v, read, self.cx.session)?;
         Err(Exit::Null)
     }
     /// The time of day that an argument has.

@@ -7,7 +7,7 @@ use super::{Call, Computed, Exit, Follows, Function, Null, Typing, row};
 use crate::expr::time_format;
 use crate::types::{BaseType, SqlType};
 use crate::value::time::{self, DAY_MICROS, MICROS, truncate_micros};
-use crate::value::{DateTime, Decimal, Value, Zone};
+use crate::value::{DateTime, Decimal, Read, Value, Zone};
 
 #[rustfmt::skip]
 pub(super) const FUNCTIONS: &[Function] = &[
@@ -111,10 +111,9 @@ fn unix_timestamp<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
         Err(Exit::Null) => DateTime::default(),
         read => read?,
     };
-    let (s, micro) = if d.date.exists() {
-        d.to_unix(session.zone.get())
-    } else {
-        (0, 0)
+    let (s, micro) = match d.date.has_zero() {
+        true => (0, 0),
+        false => d.to_unix(session.zone.get()),
     };
     // Outside of what TIMESTAMP holds the answer is 0.
     let (s, micro) = if (0..=32_536_771_199).contains(&s) {
@@ -175,9 +174,7 @@ fn convert_tz<'a>(c: &Call<'_, 'a>) -> Computed<'a> {
     let (Some(from), Some(to)) = (zone(&from), zone(&to)) else {
         return Err(Exit::Null);
     };
-    if !d.date.exists() {
-        return Err(Exit::Null);
-    }
+    c.existing(0, d.date, Read::DateTime)?;
     let (s, micro) = d.to_unix(from);
     // What no TIMESTAMP can be stays as it is.
     if !(1..=time::MAX_TIMESTAMP).contains(&s) {

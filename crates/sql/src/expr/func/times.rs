@@ -191,8 +191,10 @@ fn move_by<'a>(c: &Call<'_, 'a>, sign: i64) -> Computed<'a> {
     let v = start(c)?;
     let step = c.time(1)?.micros * sign;
     let result = match v {
-        Value::DateTime(d) if d.date.exists() => moved_date(d, step, c)?,
-        Value::DateTime(_) => return Err(Exit::Null),
+        Value::DateTime(d) => {
+            c.existing(0, d.date, Read::DateTime)?;
+            moved_date(d, step, c)?
+        }
         v => time_later(v.to_time().unwrap_or_default(), step, c)?,
     };
     if c.expr.ty.is_string() {
