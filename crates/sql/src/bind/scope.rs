@@ -502,6 +502,11 @@ impl Scope for Binder<'_, '_> {
         }
         ty
     }
+    fn param_value(&mut self, n: usize) -> Option<Value<'static>> {
+        self.notes.momentary = true;
+        let value = self.cx.params.and_then(|p| p.get(n))?;
+        Some(value.clone().into_owned())
+    }
     fn source(&self, e: &ast::Expr) -> String {
         match e.span.of(self.text) {
             text if self.views.is_empty() && !text.is_empty() => text.to_string(),

@@ -6,6 +6,7 @@ use crate::env::SessionEnv;
 use crate::error::SqlResult;
 use crate::types::{BaseType, Family as F, SqlType};
 use crate::value::convert::{exact_decimal, exact_integer};
+use crate::value::family::constant_text;
 use crate::value::{
     DateTime, Decimal, Read, Time, Value, parse_time, printable, read_datetime, read_time, shown,
     truncated,
@@ -70,11 +71,7 @@ pub fn together(
             return Ok(());
         }
         Compared::Texts => {
-            for (v, by) in values.iter_mut().zip(all) {
-                if let Value::Time(t) = *v {
-                    *v = shown(Value::Time(t), &by.ty);
-                }
-            }
+            as_texts(values, all);
             return Ok(());
         }
         Compared::Dates | Compared::AsTheyAre => {}
@@ -90,6 +87,15 @@ pub fn together(
     let all_are = |is: fn(&Value<'_>) -> bool| is(&values[0]) || !number && values.iter().any(is);
     let dates = all_are(|v| matches!(v, Value::Date(_) | Value::DateTime(_)));
     let time = all_are(|v| matches!(v, Value::Time(_)));
+    // As constants would not have become times.
+    let no_time = |v: &Value<'_>, by: &Expr| match v {
+        Value::Bytes(text) => by.is_given() && constant_text(text, &by.ty).is_none(),
+        _ => false,
+    };
+    if time && values.iter().zip(all).any(|(v, by)| no_time(v, by)) {
+        as_texts(values, all);
+        return Ok(());
+    }
     for (v, by) in values.iter_mut().zip(all) {
         let Value::Bytes(text) = v else { continue };
         let read = if dates {
@@ -110,6 +116,15 @@ pub fn together(
         }
     }
     Ok(())
+}
+
+/// Makes texts of times.
+fn as_texts(values: &mut [Value<'_>; 3], all: &[Expr; 3]) {
+    for (v, by) in values.iter_mut().zip(all) {
+        if let Value::Time(t) = *v {
+            *v = shown(Value::Time(t), &by.ty);
+        }
+    }
 }
 
 /// A text as the date it is beside an expression that is one; the zero one if it is none, which is complained of.

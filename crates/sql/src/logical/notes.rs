@@ -11,7 +11,7 @@ pub struct Notes {
     /// Something of the session is part of it besides what the meaning of a text depends on anyway: the type of a variable, the
     /// state of RAND(seed). Other sessions make their own.
     pub private: bool,
-    /// The clock is part of it.
+    /// It is for one execution: the clock is part of it, or the value of a placeholder.
     pub momentary: bool,
     /// The types that placeholders were taken to have where nothing around them says it: `None` for texts and NULL.
     pub param_types: Vec<(usize, Option<SqlType>)>,

@@ -2,6 +2,7 @@
 
 use millpond_syntax::ast;
 
+use super::among;
 use super::beside::{
     beside_fixed_float, beside_strings, constant_as, constant_beside, constants_beside, harmonise,
     note_moment, settle,
@@ -88,10 +89,12 @@ pub(super) fn between_bounds(b: &ast::Between, scope: &mut dyn Scope) -> SqlResu
         bind(&b.high, scope)?,
     ];
     sent::beside_bytes(&mut args, scope);
-    let [value, low, high] = &mut args;
-    beside_strings(low, value, scope);
-    beside_strings(high, value, scope);
-    between(args, b.negated, scope)
+    let [value, bounds @ ..] = &mut args;
+    let known = among::known(value, bounds, scope);
+    for bound in bounds {
+        beside_strings(bound, value, scope);
+    }
+    between(args, known, b.negated, scope)
 }
 
 /// Makes of a constant number the date or time that it is, if it is one.
@@ -105,8 +108,8 @@ fn number_as(e: &mut Expr, ty: &SqlType) {
 }
 
 /// How the operands of BETWEEN are compared, once the constant bounds of a column are of its type: texts beside a date or time only if both
-/// are, a number if the other bound is a date or time.
-fn bounds_compared(args: &mut [Expr; 3]) -> Compared {
+/// are, a number if the other bound is a date or time. `known`: placeholders have the types of their values.
+fn bounds_compared(args: &mut [Expr; 3], known: bool) -> Compared {
     let [v, bounds @ ..] = args;
     if matches!(v.kind, ExprKind::Column { .. }) {
         let mut read = bounds.clone();
@@ -120,13 +123,18 @@ fn bounds_compared(args: &mut [Expr; 3]) -> Compared {
             bounds.iter_mut().for_each(|e| number_as(e, &v.ty));
         }
     }
-    Compared::of(args.each_ref().map(|e| match is_param(e) {
+    Compared::of(args.each_ref().map(|e| match is_param(e) && !known {
         true => None,
         false => Some(&e.ty),
     }))
 }
 
-fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResult<Expr> {
+fn between(
+    mut args: [Expr; 3],
+    known: bool,
+    negated: bool,
+    scope: &mut dyn Scope,
+) -> SqlResult<Expr> {
     if args.iter().any(|e| e.ty.is_json() && !e.is_const()) {
         scope.tell(
             1235,
@@ -134,8 +142,9 @@ fn between(mut args: [Expr; 3], negated: bool, scope: &mut dyn Scope) -> SqlResu
         );
     }
     // Beside a number nothing is a text.
-    let texts = !args.iter().any(|e| e.ty.is_numeric() && !is_param(e));
-    let compared = bounds_compared(&mut args);
+    let counts = |e: &Expr| e.ty.is_numeric() && (known || !is_param(e));
+    let texts = !args.iter().any(counts);
+    let compared = bounds_compared(&mut args, known);
     let [v, low, high] = &mut args;
     for bound in [&mut *low, &mut *high] {
         settle(bound, v, scope);
@@ -346,6 +355,7 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
     let mut value = bind(&l.value, scope)?;
     let mut items = each_member(&l.list, &mut |item| bind(item, scope))?;
     sent::beside_bytes(std::iter::once(&mut value).chain(&mut items), scope);
+    let known = items.len() > 1 && among::known(&mut value, &mut items, scope);
     // An ENUM is a number only if all of the list is.
     let numbers = items.iter().all(|i| i.ty.is_numeric());
     if numbers {
@@ -355,7 +365,7 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
     let one = items.len() == 1;
     for i in &mut items {
         beside_strings(i, &value, scope);
-        if is_param(i) {
+        if is_param(i) && !known {
             i.ty = value.ty.clone();
         }
         settle(i, &value, scope);
@@ -375,6 +385,7 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
         nullable |= i.nullable;
     }
     if is_param(&value)
+        && !known
         && let Some(first) = items.first()
     {
         value.ty = first.ty.clone();

@@ -78,6 +78,12 @@ fn text(text: &[u8], collation: Collation) -> Expr {
     string(encoding.fitted(text.into()).into_owned(), collation)
 }
 
+/// What a placeholder has for a value, as a literal.
+pub(super) fn given(v: Value<'static>, scope: &dyn Scope) -> Expr {
+    let ty = type_of(&v, scope.collation());
+    Expr::literal(v, ty)
+}
+
 fn string(bytes: Vec<u8>, collation: Collation) -> Expr {
     let v = Value::Bytes(bytes.into());
     let ty = type_of(&v, collation);

@@ -6,6 +6,7 @@
 //! | `literal` | literals |
 //! | `operators` | arithmetic, logic, CASE |
 //! | `comparisons` | of two sides, ranges, lists, rows, patterns |
+//! | `among` | placeholders among operands of several kinds |
 //! | `beside` | what the sides of comparisons become beside each other |
 //! | `numbers` | what stands where a number is wanted |
 //! | `call` | functions and aggregates |
@@ -16,6 +17,7 @@
 //! | `coercion` | which collation counts |
 //! | `sent` | texts as the client sent them |
 
+mod among;
 mod beside;
 mod call;
 mod cast;
@@ -117,6 +119,10 @@ pub trait Scope {
     fn param(&mut self, n: u32) -> SqlResult<usize>;
     /// The type of a placeholder's value, where nothing else says what it is; `None` if that is not known or tells nothing.
     fn param_type(&mut self, _n: usize) -> Option<SqlType> {
+        None
+    }
+    /// The value of a placeholder, if it is known. The answer becomes part of the plan, which is for this execution alone.
+    fn param_value(&mut self, _n: usize) -> Option<Value<'static>> {
         None
     }
     /// What an expression is in the statement's text.
