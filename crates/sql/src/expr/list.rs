@@ -11,7 +11,7 @@ use crate::error::SqlResult;
 use crate::types::{BaseType, Collation};
 use crate::value::env::Diagnostic;
 use crate::value::parse_time::{parse_datetime_in, parse_time};
-use crate::value::{Value, member_number, printable};
+use crate::value::{Value, member_number, printable, shown};
 
 /// `value [NOT] IN (list)`.
 #[derive(Clone, Debug)]
@@ -28,6 +28,9 @@ pub struct InList {
     sorted: Option<Sorted>,
     /// What texts are read as, if there are dates or times beside them.
     among: Option<Among>,
+    /// Whether dates and times in it are the numbers beside numbers that they are, and the texts beside a text: it has both, and more than
+    /// constants.
+    apart: bool,
     /// What a list with parameters is called in [`crate::env::lists::Lists`], if it may be sorted when it runs.
     name: Option<u64>,
 }
@@ -48,8 +51,14 @@ impl InList {
             .collect();
         let lasts = |e: &Expr| e.is_given() || matches!(e.kind, ExprKind::Literal(_));
         let later = constants.is_none() && list.len() >= SORT_NOW_FROM && list.iter().all(lasts);
+        let temporal = |e: &Expr| e.ty.is_temporal();
+        let other = |e: &Expr| !temporal(e) && e.ty.base != BaseType::Null;
+        let apart = list.len() > 1
+            && (list.iter().any(temporal) || temporal(&value) && !list.iter().all(lasts))
+            && (other(&value) || list.iter().any(other));
         InList {
             among: Among::of(&value, &list),
+            apart,
             value,
             list,
             negated,
@@ -88,7 +97,15 @@ impl InList {
         }
         let mut null = false;
         for e in &self.list {
-            let item = e.shown(cx)?;
+            let mut item = e.shown(cx)?;
+            if self.apart
+                && let Some(equal) = self.equal_apart(&v, &mut item, e)
+            {
+                match equal {
+                    true => return Ok(self.answer(true, false)),
+                    false => continue,
+                }
+            }
             if self.list.len() > 1
                 && let Value::Bytes(text) = &item
                 && let Some(read) = kinds::listed(&v, text, self, cx)?
@@ -113,6 +130,20 @@ impl InList {
         Ok(self.answer(false, null))
     }
 
+    /// Whether a value is a member of a list that has numbers, dates or times, where one of the two is a date or time and the other a number, or
+    /// the value a text: of that a date or time is made a text.
+    fn equal_apart(&self, v: &Value<'_>, item: &mut Value<'_>, e: &Expr) -> Option<bool> {
+        let moment =
+            |v: &Value<'_>| matches!(v, Value::Date(_) | Value::DateTime(_) | Value::Time(_));
+        if moment(v) && item.is_number() || v.is_number() && moment(item) {
+            return Some(v.to_f64() == item.to_f64());
+        }
+        if matches!(v, Value::Bytes(_)) && !self.value.ty.is_enumerated() && moment(item) {
+            *item = shown(item.borrowed().into_owned(), &e.ty);
+        }
+        None
+    }
+
     /// The same of dates or times among texts, which are all read as such.
     fn truth_among(
         &self,
@@ -120,10 +151,15 @@ impl InList {
         among: &Among,
         cx: &EvalContext<'_>,
     ) -> SqlResult<Option<bool>> {
-        let v = among.read(v, cx)?;
+        let (v, is) = among.read(v, cx)?;
+        // A text that is no time is none of the times, only what all such texts are.
+        let none = !is && among.base == BaseType::Time;
         let mut null = false;
         for e in &self.list {
-            let item = among.read(e.shown(cx)?, cx)?;
+            let (item, is) = among.read(e.shown(cx)?, cx)?;
+            if none && is && !item.is_null() {
+                continue;
+            }
             match compare(&v, &item, self.collation, [None, None], cx)? {
                 Some(Ordering::Equal) => return Ok(self.answer(true, false)),
                 Some(_) => {}
@@ -133,9 +169,9 @@ impl InList {
         Ok(self.answer(false, null))
     }
 
-    /// Whether texts of it are read as dates or times.
+    /// Whether dates and times in it are beside anything else.
     pub(crate) fn is_among(&self) -> bool {
-        self.among.is_some()
+        self.among.is_some() || self.apart
     }
 
     fn answer(&self, found: bool, null: bool) -> Option<bool> {
@@ -164,7 +200,7 @@ impl Among {
             let all = std::iter::once(value).chain(list);
             all.filter(|e| e.ty.base != BaseType::Null)
         };
-        let text = |e: &Expr| e.ty.is_string() && !e.ty.is_enumerated();
+        let text = |e: &Expr| e.ty.is_string();
         if list.len() < 2 || !all().all(|e| text(e) || e.ty.is_temporal()) || !all().any(text) {
             return None;
         }
@@ -195,17 +231,18 @@ impl Among {
         })
     }
 
-    /// A text as the date or time it is; what is none is told, and zero.
-    fn read<'v>(&self, v: Value<'v>, cx: &EvalContext<'_>) -> SqlResult<Value<'v>> {
+    /// A text as the date or time that it begins with, and whether it does; what is none is told, and zero.
+    fn read<'v>(&self, v: Value<'v>, cx: &EvalContext<'_>) -> SqlResult<(Value<'v>, bool)> {
         let Value::Bytes(text) = &v else {
-            return Ok(v);
+            return Ok((v, true));
         };
-        let (read, whole) = match self.base {
+        let (read, is, whole) = match self.base {
             BaseType::Time => {
                 let p = parse_time(text);
                 let time = p.map(|p| p.value).unwrap_or_default();
                 (
                     Value::Time(time),
+                    p.is_some(),
                     p.is_some_and(|p| !p.trailing && !p.clamped),
                 )
             }
@@ -216,13 +253,17 @@ impl Among {
                     env.warn_of_delimiter(text, env.rows_sent.get() + 1);
                 }
                 let date = p.map(|p| p.value).unwrap_or_default();
-                (Value::DateTime(date), p.is_some_and(|p| !p.trailing))
+                (
+                    Value::DateTime(date),
+                    p.is_some(),
+                    p.is_some_and(|p| !p.trailing),
+                )
             }
         };
         if !whole {
             self.tell(text, cx)?;
         }
-        Ok(read)
+        Ok((read, is))
     }
 
     #[cold]

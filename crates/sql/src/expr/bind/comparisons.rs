@@ -5,7 +5,7 @@ use millpond_syntax::ast;
 use super::among;
 use super::beside::{
     beside_fixed_float, beside_strings, constant_as, constant_beside, constants_beside, harmonise,
-    note_moment, settle,
+    is_date, note_moment, settle,
 };
 use super::json;
 use super::numbers::{as_double, as_number};
@@ -163,7 +163,11 @@ fn between(
             }
             Compared::Texts => {}
             Compared::Dates | Compared::AsTheyAre => {
-                harmonise(v, bound);
+                // Among dates a text is no time of day.
+                let time = |e: &Expr| e.ty.base == BaseType::Time;
+                if compared == Compared::AsTheyAre || !time(v) && !time(bound) {
+                    harmonise(v, bound);
+                }
                 constants_beside(bound, v, scope)?;
                 if bound.ty.base != BaseType::Year {
                     constants_beside(v, bound, scope)?;
@@ -363,6 +367,8 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
     }
     let mut nullable = value.nullable;
     let one = items.len() == 1;
+    // Among dates a text is no time of day.
+    let dated = value.ty.base == BaseType::Time && items.iter().any(|i| is_date(&i.ty));
     for i in &mut items {
         beside_strings(i, &value, scope);
         if is_param(i) && !known {
@@ -372,7 +378,9 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
         if one {
             note_moment(i, &value, Some(""), scope);
         }
-        constant_as(i, &value.ty);
+        if !dated {
+            constant_as(i, &value.ty);
+        }
         match one {
             true => constant_beside(i, &value, "", scope)?,
             // Two digits of a year stand for four only where it is compared with one.
@@ -383,6 +391,11 @@ pub(super) fn in_list(l: &ast::InList, scope: &mut dyn Scope) -> SqlResult<Expr>
             as_number(i);
         }
         nullable |= i.nullable;
+    }
+    if let [item] = &items[..]
+        && value.as_constant().is_some()
+    {
+        constant_beside(&mut value, item, "", scope)?;
     }
     if is_param(&value)
         && !known
