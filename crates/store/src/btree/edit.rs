@@ -284,7 +284,8 @@ impl Tree {
         Ok(result)
     }
 
-    /// The hinted leaf, if it is as it was and has room.
+    /// The hinted leaf, if it is as it was and has room. Not for a key behind all of it that has leaves to its right: what parts it from the next one
+    /// can be made less in the page above alone ([`Tree::split`]), and then the key belongs there.
     #[inline]
     pub(super) fn try_hinted(
         &self,
@@ -297,7 +298,8 @@ impl Tree {
         let page = mtr.page(leaf);
         if page_lsn(page) == hint.lsn {
             let found = slotted::search(page, key);
-            if has_room(page, found, key, need) {
+            let behind = found == Err(slotted::count(page)) && slotted::right(page) != 0;
+            if !behind && has_room(page, found, key, need) {
                 return Some((leaf, found));
             }
         }

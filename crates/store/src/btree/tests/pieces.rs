@@ -82,6 +82,34 @@ fn nearly_ascending_inserts_fill_pages() {
     assert!(fill(&checked(&tree)) > 80, "{:?}", checked(&tree));
 }
 
+/// The first leaf of two is full, and a long entry behind all of it goes into the next one, and with it what is behind that. The first leaf stays
+/// as it was, and so a hint of there would be good.
+#[test]
+fn a_hint_is_refused_where_the_next_leaf_has_taken_over() {
+    let pager = new_pager();
+    let tree = new_tree(&pager, 2000);
+    let end = 100;
+    for n in 0..end {
+        put(&tree, &number(n << 32), &[7; 250]);
+    }
+    let hint = |key: &[u8]| tree.get_with_hint(key, |_| ()).unwrap().1;
+    let page = |n: u64| hint(&number(n << 32)).unwrap().page;
+    let last = (0..end).rev().find(|n| page(*n) != page(end - 1)).unwrap();
+    let (long, short) = (number((last << 32) + 1), number((last << 32) + 2));
+    let before = hint(&short);
+    assert_eq!(before.unwrap().page, page(last));
+    put(&tree, &long, &[7; 3000]);
+    assert_eq!(hint(&number(last << 32)).unwrap().lsn, before.unwrap().lsn);
+    assert_eq!(hint(&short).unwrap().page, page(end - 1));
+    let insert = |e: &mut LeafEdit<'_, '_>| {
+        e.insert(&[1]);
+        Ok(())
+    };
+    tree.edit_at(before, &short, 1, insert).unwrap();
+    assert_eq!(tree.get(&short, <[u8]>::to_vec).unwrap(), Some(vec![1]));
+    assert_eq!(checked(&tree).records, end + 2);
+}
+
 #[test]
 fn a_queue_gives_its_pages_back() {
     let pager = new_pager();
