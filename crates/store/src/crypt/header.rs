@@ -128,49 +128,70 @@ impl Header {
     }
 }
 
-/// The blocks that are whole, the later first.
-fn read<S: Storage + ?Sized>(storage: &S) -> Result<Vec<Header>> {
+/// What the file's blocks say.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Blocks {
+    /// Both the same.
+    Same,
+    /// A rotation was cut short, or one of them is damaged.
+    Differ,
+    /// One of them cannot be read.
+    Unreadable,
+}
+
+/// The blocks that are whole, the later first, and whether one could not be read. That is an error if there is none but that: there may be
+/// a database whose key it has.
+fn read<S: Storage + ?Sized>(storage: &S) -> Result<(Vec<Header>, bool)> {
     if !storage.exists(NAME) {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), false));
     }
     let file = storage.open(NAME, false).map_err(io("open"))?;
-    let mut found = Vec::new();
+    let (mut found, mut failed) = (Vec::new(), None);
     for offset in OFFSETS {
         let mut b = [0; SECTOR];
         match file.read_at(&mut b, offset) {
+            Ok(()) => found.extend(Header::decode(&b)),
             // A crash came while it was made.
             Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {}
-            done => {
-                done.map_err(io("read"))?;
-                found.extend(Header::decode(&b));
-            }
+            Err(e) => failed = Some(e),
         }
     }
     found.sort_by_key(|h| std::cmp::Reverse(h.sequence));
-    Ok(found)
+    match failed {
+        Some(e) if found.is_empty() => Err(io("read")(e)),
+        Some(e) => {
+            tracing::warn!("read file {NAME}: {e}; its other block is whole");
+            Ok((found, true))
+        }
+        None => Ok((found, false)),
+    }
 }
 
 /// Whether the file is there and says something.
 pub(super) fn is_whole<S: Storage + ?Sized>(storage: &S) -> Result<bool> {
-    Ok(!read(storage)?.is_empty())
+    Ok(!read(storage)?.0.is_empty())
 }
 
-/// The header, its data key, and whether both blocks say it; nothing is written.
+/// The header, its data key, and what the blocks say; nothing is written.
 pub(super) fn open<S: Storage + ?Sized>(
     storage: &S,
     keyring: &dyn Keyring,
-) -> Result<(Header, [u8; KEY], bool)> {
-    let found = read(storage)?;
+) -> Result<(Header, [u8; KEY], Blocks)> {
+    let (found, unreadable) = read(storage)?;
     if found.is_empty() {
         let what = format!("file {NAME}: neither block (offsets 0, 4096) is valid");
         return Err(Error::Corrupt(what));
     }
     let keys = keyring.keys()?;
-    let same = found.len() == OFFSETS.len() && found[0] == found[1];
+    let blocks = match found.len() == OFFSETS.len() && found[0] == found[1] {
+        true => Blocks::Same,
+        false if unreadable => Blocks::Unreadable,
+        false => Blocks::Differ,
+    };
     for header in &found {
         let known = keys.iter().filter(|k| k.id == header.master);
         if let Some(key) = known.filter_map(|k| header.unwrap(k)).next() {
-            return Ok((header.clone(), key, same));
+            return Ok((header.clone(), key, blocks));
         }
     }
     let id = &found[0].master;

@@ -8,7 +8,7 @@
 //! it. Whoever writes parts of sectors of one file does so through one handle.
 //! **Not encrypted** is what a backup says of itself before a key is needed ([`in_the_clear`]). The header is not among the files.
 
-use super::header::{self, Header};
+use super::header::{self, Blocks, Header};
 use super::keyring::{Keyring, MasterKey};
 use super::xts::Xts;
 use super::{KEY, derive, random};
@@ -43,8 +43,8 @@ pub struct Encrypted<P> {
     /// What the keys of temporary files follow from.
     passing: [u8; KEY],
     header: Mutex<Header>,
-    /// Whether both blocks on the disk say what the header does.
-    settled: bool,
+    /// What the blocks on the disk said.
+    blocks: Blocks,
     buffers: Arc<Buffers>,
 }
 
@@ -57,30 +57,35 @@ where
     pub fn create(storage: P, keyring: &dyn Keyring) -> Result<Encrypted<P>> {
         let (header, key) = Header::new(&keyring.current()?)?;
         header.write(&*storage)?;
-        Encrypted::with(storage, header, key, true)
+        Encrypted::with(storage, header, key, Blocks::Same)
     }
 
     /// A directory that is one; nothing is written.
     pub fn open(storage: P, keyring: &dyn Keyring) -> Result<Encrypted<P>> {
-        let (header, key, settled) = header::open(&*storage, keyring)?;
-        Encrypted::with(storage, header, key, settled)
+        let (header, key, blocks) = header::open(&*storage, keyring)?;
+        Encrypted::with(storage, header, key, blocks)
     }
 
-    fn with(storage: P, header: Header, key: [u8; KEY], settled: bool) -> Result<Encrypted<P>> {
+    fn with(storage: P, header: Header, key: [u8; KEY], blocks: Blocks) -> Result<Encrypted<P>> {
         Ok(Encrypted {
             storage,
             key,
             passing: random()?,
             header: Mutex::new(header),
-            settled,
+            blocks,
             buffers: Arc::default(),
         })
     }
 
-    /// Completes a rotation that was cut short.
+    /// Completes a rotation that was cut short. A block that can't be read is written anew, if that can be; the other one is enough.
     pub fn settle(self) -> Result<Encrypted<P>> {
-        if !self.settled {
-            self.header.lock().write(&*self.storage)?;
+        let written = match self.blocks {
+            Blocks::Same => Ok(()),
+            _ => self.header.lock().write(&*self.storage),
+        };
+        match written {
+            Err(e) if self.blocks == Blocks::Unreadable => tracing::warn!("{e}"),
+            written => written?,
         }
         Ok(self)
     }

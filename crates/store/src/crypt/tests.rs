@@ -353,6 +353,52 @@ fn a_damaged_header_is_passed_by_or_told() {
     assert!(e.contains("neither block"), "{e}");
 }
 
+/// A block that cannot be read is passed by too, even if it cannot be written anew. Without another one nothing is made in its place.
+#[test]
+fn a_block_that_cannot_be_read_is_passed_by_or_told() {
+    let keys = Keys::some(1);
+    for failing in [0, 1] {
+        for (mended, new) in [(true, true), (true, false), (false, true), (false, false)] {
+            let disk = written();
+            let mut reads = 0;
+            disk.on_step(move |kind, name| {
+                let header = name == header::NAME;
+                reads += i32::from(kind == OpKind::Read && header);
+                let fails = match kind {
+                    // Whoever opens it reads both blocks.
+                    OpKind::Read => reads % 2 == failing,
+                    _ => !mended,
+                };
+                match header && fails {
+                    true => Step::Fail,
+                    false => Step::Go,
+                }
+            });
+            let found = of_database(beneath(&disk), Some(&keys), new);
+            drop(found.unwrap().expect("it has keys"));
+            disk.clear_hook();
+            assert!(is_readable(&disk, &keys), "read {failing}, {mended}");
+        }
+    }
+    for other in [0, 4096] {
+        let disk = written();
+        disk.corrupt(header::NAME, other + 40, b"damaged");
+        let mut reads = 0;
+        disk.on_step(move |kind, name| {
+            assert_eq!(kind, OpKind::Read, "{name}");
+            reads += 1;
+            // The block at 4096 is read first.
+            match (reads == 1) == (other == 0) {
+                true => Step::Fail,
+                false => Step::Go,
+            }
+        });
+        let e = of_database(beneath(&disk), Some(&keys), true);
+        let e = e.err().expect("refused").to_string();
+        assert!(e.contains("read file encryption"), "{e}");
+    }
+}
+
 #[test]
 fn without_the_key_nothing_is_changed() {
     let disk = written();
