@@ -294,7 +294,8 @@ impl Worker {
 /// The file that says whose log it is.
 const HISTORY: &str = "history";
 
-/// The history whose log an archive has; `None`: it is new.
+/// The history whose log an archive has; `None`: it is new. One that is there and says nothing is an error, for the segments beside it are
+/// somebody's.
 pub(super) fn history_of(from: &dyn Storage) -> Result<Option<u64>> {
     if !from.exists(HISTORY) {
         return Ok(None);
@@ -307,8 +308,15 @@ pub(super) fn history_of(from: &dyn Storage) -> Result<Option<u64>> {
         Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(None),
         done => done.map_err(io)?,
     }
-    let whole = crc32c::crc32c(&bytes[..8]) == get_u32(&bytes, 8);
-    Ok(whole.then(|| get_u64(&bytes, 0)))
+    match crc32c::crc32c(&bytes[..8]) == get_u32(&bytes, 8) {
+        true => Ok(Some(get_u64(&bytes, 0))),
+        // The file was made longer, and a cut came before it was written.
+        false if bytes == [0; 12] => Ok(None),
+        false => {
+            let what = format!("file {HISTORY} of the archive: checksum; nothing was changed");
+            Err(Error::Corrupt(what))
+        }
+    }
 }
 
 fn write_history(to: &dyn Storage, history: u64) -> Result<()> {

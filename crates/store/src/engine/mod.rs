@@ -68,7 +68,7 @@ use crate::catalog::row::split_partition;
 use crate::catalog::{
     CATALOG_DATABASE, Catalog, CodecFactory, Handler, IndexDef, TableDef, full_name,
 };
-use crate::crypt::Keyring;
+use crate::crypt::{self, Keyring};
 use crate::error::{Error, Result};
 use crate::hash_index::HashOptions;
 use crate::io::Storage;
@@ -777,7 +777,7 @@ impl Engine {
             .backup(to)
             .and_then(|to| crate::backup::take(pager, &to, options, progress));
         if done.is_err() {
-            crate::crypt::remove(to);
+            crypt::remove(to);
         }
         done
     }
@@ -785,6 +785,11 @@ impl Engine {
     pub fn archive_log(&self, to: Arc<dyn Storage>) -> Result<Archive> {
         let to = match &self.0.encryption {
             Some(encryption) => encryption.archive(to)?,
+            // Its segments would be taken for torn ones, and be written over.
+            None if crypt::is_encrypted(&*to) => {
+                let what = "the archive is encrypted, and the database is not; it takes a directory of its own";
+                return Err(Error::Invalid(what.into()));
+            }
             None => to,
         };
         Archive::start(&self.0.pager, to)

@@ -3,6 +3,7 @@
 use crate::common::*;
 use crate::workload::*;
 use millpond_store::backup::{Archive, Until, restore};
+use millpond_store::io::Storage;
 use millpond_store::io::sim::{SimStorage, Step};
 use millpond_store::*;
 use std::sync::Arc;
@@ -118,6 +119,43 @@ fn an_encrypted_database_has_an_encrypted_archive() {
     drop(other.engine.archive_log(Arc::new(plain.clone())).unwrap());
     let refused = db.engine.archive_log(Arc::new(plain)).err().unwrap();
     assert!(refused.to_string().contains("not encrypted"), "{refused}");
+}
+
+/// Neither a database without keys nor one whose archive says no longer whose it is writes over the segments that are there.
+#[test]
+fn an_archive_that_cannot_be_read_is_left_alone() {
+    let create = |db: &Db| db.session().create(table("t", &[("PRIMARY", true, &[0])]));
+    let archived = |db: &Db| {
+        let to = SimStorage::new();
+        create(db);
+        drop(db.engine.archive_log(Arc::new(to.clone())).unwrap());
+        to
+    };
+    let refused = |db: &Db, to: &SimStorage, why: &str| {
+        let before = to.copy();
+        let e = db.engine.archive_log(Arc::new(to.clone())).err();
+        let e = e.expect("refused").to_string();
+        assert!(e.contains(why), "{e}");
+        assert_eq!(to.files(), before.files());
+        for (name, _) in before.files() {
+            assert!(to.bytes(&name) == before.bytes(&name), "{name}");
+        }
+    };
+    let (plain, encrypted) = (Db::new(), Db::encrypted());
+    let to = archived(&encrypted);
+    refused(&plain, &to, "the archive is encrypted");
+    drop(encrypted.engine.archive_log(Arc::new(to)).unwrap());
+    let to = archived(&plain);
+    let history = to.bytes("history");
+    to.corrupt("history", 3, &[!history[3]]);
+    refused(&plain, &to, "history of the archive: checksum");
+    // One whose making was cut short is a new one's.
+    for len in [0, 11, 12] {
+        let to = SimStorage::new();
+        to.open("history", true).unwrap().set_len(len).unwrap();
+        drop(plain.engine.archive_log(Arc::new(to.clone())).unwrap());
+        assert!(to.bytes("history") == history, "{len} bytes");
+    }
 }
 
 fn beside_archive(db: Db, archived: &SimStorage, f: impl FnOnce(&Db, &Archive, &History)) -> Db {
