@@ -20,7 +20,7 @@ mod take;
 pub use archive::{Archive, ArchiveStatus};
 pub use manifest::Manifest;
 pub use restore::{Restored, Until, restore};
-pub(crate) use take::{check_empty, take};
+pub(crate) use take::{Encrypt, take};
 
 use crate::error::Result;
 use crate::page::Lsn;

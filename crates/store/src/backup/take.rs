@@ -19,6 +19,7 @@
 use super::manifest::Manifest;
 use super::pages::{CHUNK_PAGES, Writer};
 use super::{BackupOptions, FILES, LOG, MANIFEST, OnProgress, PAGES, Progress};
+use crate::crypt::{self, Encrypted};
 use crate::error::{Error, Result};
 use crate::io::{File, Storage};
 use crate::log::{Log, Retained};
@@ -45,7 +46,7 @@ pub(super) fn now_ms() -> u64 {
 }
 
 /// Refuses a directory in which there is anything.
-pub(crate) fn check_empty(to: &dyn Storage) -> Result<()> {
+fn check_empty(to: &dyn Storage) -> Result<()> {
     let there = to
         .list("")
         .map_err(|e| Error::io("list the directory", &e))?;
@@ -58,17 +59,23 @@ pub(crate) fn check_empty(to: &dyn Storage) -> Result<()> {
     }
 }
 
-/// Copies the database into `to`, which is empty.
-pub(crate) fn take(
+/// Makes the empty directory of a backup one whose files are encrypted. If it fails nothing is there.
+pub(crate) type Encrypt<'e, 't> = &'e dyn Fn() -> Result<Encrypted<&'t dyn Storage>>;
+
+/// Copies the database into `to`, which is empty; encrypted, if the database is.
+pub(crate) fn take<'t>(
     pager: &Pager,
-    to: &dyn Storage,
+    to: &'t dyn Storage,
+    encrypt: Option<Encrypt<'_, 't>>,
     options: &BackupOptions,
     progress: OnProgress<'_>,
 ) -> Result<Manifest> {
-    check_empty(to)?;
-    // Not a backup that was begun beside another.
+    // From here on no other backup of this database writes to the directory, nor removes what is there.
     let watch = pager.watch_published()?;
-    let done = Take::begin(pager, to, options, progress).and_then(|take| take.run(&watch));
+    check_empty(to)?;
+    let encrypted = encrypt.map(|encrypt| encrypt()).transpose()?;
+    let within = encrypted.as_ref().map_or(to, |e| e as &dyn Storage);
+    let done = Take::begin(pager, within, options, progress).and_then(|take| take.run(&watch));
     if done.is_err() {
         remove(to, options);
     }
@@ -84,6 +91,7 @@ fn remove(to: &dyn Storage, options: &BackupOptions) {
             let _ = to.remove(&name);
         }
     }
+    crypt::remove(to);
     let _ = to.sync_folder("");
 }
 

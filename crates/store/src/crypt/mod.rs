@@ -72,7 +72,7 @@ pub fn as_it_is(
 }
 
 /// Makes a directory one that is not encrypted, as far as that goes: a backup that failed leaves nothing.
-pub(crate) fn remove(storage: &dyn Storage) {
+pub(crate) fn remove<S: Storage + ?Sized>(storage: &S) {
     if storage.exists(header::NAME) {
         let _ = storage.remove(header::NAME);
         let _ = storage.sync_folder("");

@@ -53,10 +53,13 @@ where
     P: Deref + Send + Sync,
     P::Target: Storage,
 {
-    /// A directory that is to be one, with a new data key; it is durable then.
+    /// A directory that is to be one, with a new data key; it is durable then. An error leaves it as it was.
     pub fn create(storage: P, keyring: &dyn Keyring) -> Result<Encrypted<P>> {
         let (header, key) = Header::new(&keyring.current()?)?;
-        header.write(&*storage)?;
+        if let Err(e) = header.write(&*storage) {
+            super::remove(&*storage);
+            return Err(e);
+        }
         Encrypted::with(storage, header, key, Blocks::Same)
     }
 

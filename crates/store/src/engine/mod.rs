@@ -62,7 +62,7 @@ mod temporary;
 mod tests;
 mod unfinished;
 
-use crate::backup::{Archive, BackupOptions, Manifest, OnProgress};
+use crate::backup::{self, Archive, BackupOptions, Manifest, OnProgress};
 pub use crate::catalog::Behalf;
 use crate::catalog::row::split_partition;
 use crate::catalog::{
@@ -768,18 +768,10 @@ impl Engine {
         options: &BackupOptions,
         progress: OnProgress<'_>,
     ) -> Result<Manifest> {
-        let pager = &self.0.pager;
-        let Some(encryption) = &self.0.encryption else {
-            return crate::backup::take(pager, to, options, progress);
-        };
-        crate::backup::check_empty(to)?;
-        let done = encryption
-            .backup(to)
-            .and_then(|to| crate::backup::take(pager, &to, options, progress));
-        if done.is_err() {
-            crypt::remove(to);
-        }
-        done
+        let encryption = self.0.encryption.as_ref();
+        let encrypt = encryption.map(|e| || e.backup(to));
+        let encrypt = encrypt.as_ref().map(|e| e as backup::Encrypt<'_, '_>);
+        backup::take(&self.0.pager, to, encrypt, options, progress)
     }
     /// Begins to copy the log into `to` as it grows; see [`crate::backup`]. It is to be dropped before the database is closed.
     pub fn archive_log(&self, to: Arc<dyn Storage>) -> Result<Archive> {

@@ -6,6 +6,8 @@ use millpond_store::backup::{BackupOptions, Manifest};
 use millpond_store::io::Storage;
 use millpond_store::io::sim::{OpKind, SimStorage, Step};
 use millpond_store::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 fn filled() -> Db {
     let db = Db::new();
@@ -79,6 +81,86 @@ fn what_a_failed_or_killed_backup_wrote_is_removed() {
     // The same directory will do.
     db.engine.backup(&to, &options, &mut |_| Ok(())).unwrap();
     unharmed(&db, 1000);
+}
+
+/// The tests' keys, from a keyring in whose time something else happens.
+#[derive(Default)]
+struct Busy {
+    keys: TestKeys,
+    beside: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl std::fmt::Debug for Busy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.keys.fmt(f)
+    }
+}
+
+impl std::fmt::Display for Busy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.keys.fmt(f)
+    }
+}
+
+impl crypt::Keyring for Busy {
+    fn keys(&self) -> Result<Vec<crypt::MasterKey>> {
+        let beside = self.beside.lock().unwrap().take();
+        if let Some(beside) = beside {
+            beside();
+        }
+        self.keys.keys()
+    }
+    fn rotate(&self) -> Result<crypt::MasterKey> {
+        self.keys.rotate()
+    }
+}
+
+/// Neither a second backup into the directory of one that is being made nor one into the directory of one that is there touches its header.
+#[test]
+fn another_backup_into_the_same_directory_leaves_its_key_alone() {
+    let keyring = Arc::new(Busy::default());
+    let disk = SimStorage::new();
+    let with = Options {
+        keyring: Some(keyring.clone()),
+        ..options()
+    };
+    let engine = open_with(&disk, with).unwrap();
+    let db = Db { engine, disk };
+    db.session().create(table("t", &[("PRIMARY", true, &[0])]));
+    let to = SimStorage::new();
+    let second = |engine: &Engine, to: &SimStorage| {
+        let before = to.copy();
+        let done = engine.backup(to, &BackupOptions::default(), &mut |_| Ok(()));
+        assert_eq!(to.files(), before.files());
+        for (name, _) in before.files() {
+            assert!(to.bytes(&name) == before.bytes(&name), "{name}");
+        }
+        done.expect_err("it is refused")
+    };
+    // While the first asks for keys, and while it copies.
+    let seen = Arc::new(AtomicUsize::new(0));
+    let beside = {
+        let (engine, to, seen) = (db.engine.clone(), to.clone(), seen.clone());
+        move || {
+            let refused = second(&engine, &to);
+            assert!(matches!(refused, Error::BackupRuns), "{refused}");
+            seen.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    *keyring.beside.lock().unwrap() = Some(Box::new(beside.clone()));
+    let first = db.engine.backup(&to, &BackupOptions::default(), &mut |_| {
+        if seen.load(Ordering::Relaxed) < 3 {
+            beside();
+        }
+        Ok(())
+    });
+    first.unwrap();
+    assert_eq!(seen.load(Ordering::Relaxed), 3);
+    let refused = second(&db.engine, &to);
+    assert!(refused.to_string().contains("not empty"), "{refused}");
+    let made = SimStorage::new();
+    restored(&[&to], None, &made).unwrap();
+    Db::on(made).check();
 }
 
 #[test]
