@@ -110,7 +110,8 @@ where
 
     /// Refuses a keyring that has not the master key in use: it was lost, or another lies in its place.
     pub fn check_keyring(&self, keyring: &dyn Keyring) -> Result<()> {
-        let header = self.header.lock();
+        // Running a command may take long, and whoever asks for the key's id would wait for it.
+        let header = self.header.lock().clone();
         let opens = |k: &MasterKey| k.id == header.master && header.unwrap(k) == Some(self.key);
         match keyring.keys()?.iter().any(opens) {
             true => Ok(()),

@@ -6,6 +6,42 @@ use crate::io::sim::{OpKind, SimStorage, Step};
 use parking_lot::Mutex;
 use std::fmt;
 
+/// A keyring that takes its time, in which another thread asks for the id of the key in use.
+struct Slow(Keys, Arc<OnDisk>);
+
+impl fmt::Debug for Slow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for Slow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Keyring for Slow {
+    fn keys(&self) -> Result<Vec<MasterKey>> {
+        let (tell, told) = std::sync::mpsc::channel();
+        let storage = self.1.clone();
+        std::thread::spawn(move || tell.send(storage.master_id()));
+        let id = told.recv_timeout(std::time::Duration::from_secs(20));
+        assert_eq!(id.as_deref(), Ok("key 1"), "nobody waits for a keyring");
+        self.0.keys()
+    }
+    fn rotate(&self) -> Result<MasterKey> {
+        self.0.rotate()
+    }
+}
+
+#[test]
+fn nobody_waits_for_a_keyring() {
+    let storage = Arc::new(made(&SimStorage::new()));
+    let slow = Slow(Keys::some(2), storage.clone());
+    storage.check_keyring(&slow).unwrap();
+}
+
 /// Keys in memory: the first so many of an endless row.
 #[derive(Debug, Default)]
 struct Keys(Mutex<Vec<MasterKey>>);
