@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use std::fmt::{self, Display, Write as _};
 use std::fs;
 use std::io::{ErrorKind, Write as _};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -128,8 +128,8 @@ impl FileKeyring {
     }
 
     /// Keeps others from adding keys, of this process and of servers that share the file; makes it if it is not there. Until what is returned is
-    /// dropped.
-    fn hold(&self) -> std::io::Result<fs::File> {
+    /// dropped. And where it is, without links.
+    fn hold(&self) -> std::io::Result<(fs::File, PathBuf)> {
         loop {
             let file = fs::OpenOptions::new()
                 .read(true)
@@ -139,18 +139,18 @@ impl FileKeyring {
                 .mode(0o600)
                 .open(&self.path)?;
             file.lock()?;
+            let real = fs::canonicalize(&self.path)?;
             // Whoever held it before has put another file in its place.
-            let (held, there) = (file.metadata()?, fs::metadata(&self.path)?);
+            let (held, there) = (file.metadata()?, fs::metadata(&real)?);
             if (held.dev(), held.ino()) == (there.dev(), there.ino()) {
-                return Ok(file);
+                return Ok((file, real));
             }
         }
     }
 
-    /// Writes it anew, beside the old one, which is there until the new one is durable. It is held.
-    fn write(&self, text: &str) -> std::io::Result<()> {
-        let mut draft = self.path.clone().into_os_string();
-        draft.push(".new");
+    /// Writes it anew, beside the old one, which is there until the new one is durable. Whoever may read the one may read the other.
+    fn write(text: &str, (held, path): &(fs::File, PathBuf)) -> std::io::Result<()> {
+        let draft = draft_of(path);
         match fs::remove_file(&draft) {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
             _ => {}
@@ -160,12 +160,39 @@ impl FileKeyring {
             .create_new(true)
             .mode(0o600)
             .open(&draft)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&draft, &self.path)?;
-        let folder = self.path.parent().filter(|p| !p.as_os_str().is_empty());
-        fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+        let written = alike(&file, &held.metadata()?)
+            .and_then(|()| file.write_all(text.as_bytes()))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| fs::rename(&draft, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        written?;
+        fs::File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
     }
+}
+
+/// Where a keyring's file is drafted.
+fn draft_of(path: &Path) -> PathBuf {
+    let mut draft = path.to_path_buf().into_os_string();
+    draft.push(".new");
+    draft.into()
+}
+
+/// Gives a new file the owner, the group and the mode of an old one. Servers of other accounts may share it.
+fn alike(new: &fs::File, old: &fs::Metadata) -> std::io::Result<()> {
+    let made = new.metadata()?;
+    let (user, group) = (old.uid(), old.gid());
+    let other = |is: u32, to_be: u32| (is != to_be).then_some(to_be);
+    let (u, g) = (other(made.uid(), user), other(made.gid(), group));
+    if u.or(g).is_some() {
+        fchown(new, u, g).map_err(|e| {
+            let what =
+                format!("a new one cannot be given to its owner and group, {user}:{group}: {e}");
+            std::io::Error::new(e.kind(), what)
+        })?;
+    }
+    new.set_permissions(fs::Permissions::from_mode(old.mode() & 0o777))
 }
 
 impl Display for FileKeyring {
@@ -181,7 +208,7 @@ impl Keyring for FileKeyring {
     }
 
     fn rotate(&self) -> Result<MasterKey> {
-        let _held = self.hold().map_err(self.io("lock"))?;
+        let held = self.hold().map_err(self.io("lock"))?;
         let (mut text, _) = self.read()?.unwrap_or_default();
         let new = MasterKey {
             id: format!("millpond-{}", hex(&random::<8>()?)),
@@ -191,7 +218,7 @@ impl Keyring for FileKeyring {
             text.push('\n');
         }
         let _ = writeln!(text, "{} {}", new.id, hex(&new.key));
-        self.write(&text).map_err(self.io("write"))?;
+        FileKeyring::write(&text, &held).map_err(self.io("write"))?;
         Ok(new)
     }
 
@@ -253,7 +280,7 @@ impl Keyring for CommandKeyring {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{chown, symlink};
 
     const ONE: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1F";
 
@@ -310,6 +337,41 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
         let e = keyring.keys().unwrap_err().to_string();
         assert!(e.contains("open to everybody (mode 644)"), "{e}");
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    /// Servers of several accounts may share a file by its group, and each have a link to it.
+    #[test]
+    fn whoever_may_read_it_may_read_the_next_one() {
+        let dir = std::env::temp_dir().join(format!("millpond-alike-{}", std::process::id()));
+        fs::create_dir_all(dir.join("links")).unwrap();
+        let (path, link) = (dir.join("keys"), dir.join("links/keys"));
+        // One that leads nowhere yet.
+        symlink("../keys", &link).unwrap();
+        let keyring = FileKeyring::new(&link);
+        keyring.current().unwrap();
+        let alone = fs::metadata(&path).unwrap();
+        assert_eq!(alone.mode() & 0o777, 0o600);
+        let mut rotations = 0;
+        for mode in [0o640, 0o660, 0o400] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            if alone.uid() == 0 {
+                chown(&path, Some(mode), Some(mode + 1)).unwrap();
+            } else if mode & 0o200 == 0 {
+                continue;
+            }
+            let before = fs::metadata(&path).unwrap();
+            rotations += 1;
+            keyring.rotate().unwrap();
+            let after = fs::metadata(&path).unwrap();
+            assert_ne!(before.ino(), after.ino());
+            let who = |m: &fs::Metadata| (m.uid(), m.gid(), m.mode());
+            assert_eq!(who(&before), who(&after));
+        }
+        assert_eq!(fs::read_link(&link).unwrap(), Path::new("../keys"));
+        let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
+        assert_eq!((count(&dir), count(&dir.join("links"))), (2, 1));
+        assert_eq!(keyring.keys().unwrap().len(), rotations + 1);
         fs::remove_dir_all(&dir).unwrap();
     }
 
