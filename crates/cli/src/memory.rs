@@ -40,10 +40,13 @@ pub fn bound() -> Option<Bound> {
 }
 
 /// An error if the pool alone is more than the process may have: its pages would be taken one by one until the system ends the server.
+/// A persisted size wins over all that the command says, so the message names each place where it may be from.
 pub fn check_pool(pool: u64, bound: Option<Bound>) -> Result<(), String> {
     match bound {
         Some(bound) if pool > bound.bytes => Err(format!(
-            "the buffer pool, {}, is more than the memory that this process may have, {bound}: choose a smaller --pool",
+            "the buffer pool, {}, is more than the memory that this process may have, {bound}: choose a smaller --pool or \
+             innodb_buffer_pool_size, and if that is persisted in mysqld-auto.cnf, which counts more, mend the file or start with \
+             --set persisted_globals_load=OFF",
             Size(pool)
         )),
         _ => Ok(()),
@@ -53,8 +56,7 @@ pub fn check_pool(pool: u64, bound: Option<Bound>) -> Result<(), String> {
 /// Says so if all that may be taken is more than the process may have. `parts`: what for, and how many bytes at the most.
 pub fn warn(parts: &[(&str, u64)], bound: Option<Bound>) {
     let Some(bound) = bound else { return };
-    let all: u64 = parts.iter().map(|(_, bytes)| bytes).sum();
-    if all > bound.bytes {
+    if sum(parts) > bound.bytes {
         let list: Vec<String> = (parts.iter())
             .map(|(what, bytes)| format!("{what} {}", Size(*bytes)))
             .collect();
@@ -63,6 +65,11 @@ pub fn warn(parts: &[(&str, u64)], bound: Option<Bound>) {
             list.join(", ")
         );
     }
+}
+
+/// Bytes of all parts; each may be any number.
+fn sum(parts: &[(&str, u64)]) -> u64 {
+    parts.iter().fold(0, |all, (_, n)| all.saturating_add(*n))
 }
 
 /// `MemTotal` of /proc/meminfo, bytes.
@@ -139,5 +146,15 @@ mod tests {
         assert!(check_pool(1 << 31, None).is_ok());
         let refused = check_pool(1 << 31, bound).unwrap_err();
         assert!(refused.contains("its cgroup's limit"), "{refused}");
+        // Whichever of them it was.
+        for name in ["--pool", "innodb_buffer_pool_size", "mysqld-auto.cnf"] {
+            assert!(refused.contains(name), "{refused}");
+        }
+    }
+
+    #[test]
+    fn parts_without_a_limit_are_more_than_the_bound() {
+        assert_eq!(sum(&[("a", 1 << 30), ("b", 2)]), (1 << 30) + 2);
+        assert_eq!(sum(&[("a", 1), ("b", u64::MAX), ("c", 5)]), u64::MAX);
     }
 }
