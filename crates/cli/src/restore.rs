@@ -1,7 +1,7 @@
 //! `millpond restore`.
 
 use crate::settings::{Error, File, KeyringArgs};
-use millpond_store::backup::{self, Manifest, Until};
+use millpond_store::backup::{self, Manifest, Restored, Until};
 use millpond_store::crypt::{self, Encrypted, Keyring};
 use millpond_store::io::{RealStorage, Storage};
 use std::path::{Path, PathBuf};
@@ -74,18 +74,33 @@ fn there(path: &Path, keyring: Option<&dyn Keyring>) -> Result<Arc<dyn Storage>,
     crypt::as_it_is(Arc::new(storage), keyring).map_err(|e| format!("{shown}: {e}").into())
 }
 
-/// The directory to make, encrypted if there is a keyring.
-fn made(path: &Path, keyring: Option<&dyn Keyring>) -> Result<Arc<dyn Storage>, Error> {
+/// The directory to make.
+fn made(path: &Path) -> Result<Arc<dyn Storage>, Error> {
     let shown = path.display();
     if path.exists() && std::fs::read_dir(path)?.next().is_some() {
         return Err(format!("{shown}: the directory is not empty").into());
     }
     let storage = RealStorage::new(path).map_err(|e| format!("{shown}: {e}"))?;
-    let storage: Arc<dyn Storage> = Arc::new(storage);
-    match keyring {
-        None => Ok(storage),
-        Some(keyring) => Ok(Arc::new(Encrypted::create(storage, keyring)?)),
+    Ok(Arc::new(storage))
+}
+
+/// Restores into a directory, which is encrypted if there is a keyring. What is refused before anything is restored leaves it empty.
+fn restore(
+    from: &[&dyn Storage],
+    archive: Option<&dyn Storage>,
+    until: Until,
+    to: &Arc<dyn Storage>,
+    keyring: Option<&dyn Keyring>,
+) -> Result<Restored, millpond_store::Error> {
+    let Some(keyring) = keyring else {
+        return backup::restore(from, archive, until, &**to);
+    };
+    let within = Encrypted::create(to.clone(), keyring)?;
+    let done = backup::restore(from, archive, until, &within);
+    if done.is_err() {
+        crypt::forsake(&**to);
     }
+    done
 }
 
 pub fn run(args: &Args) -> Result<(), Error> {
@@ -107,9 +122,10 @@ pub fn run(args: &Args) -> Result<(), Error> {
         (None, None) => Until::End,
     };
     let shown = args.to.display();
-    let to = made(&args.to, keyring.filter(|_| !args.plain))?;
+    let to = made(&args.to)?;
     let from: Vec<&dyn Storage> = from.iter().map(|s| &**s).collect();
-    let restored = backup::restore(&from, archive.as_deref(), until, &*to)?;
+    let keyring = keyring.filter(|_| !args.plain);
+    let restored = restore(&from, archive.as_deref(), until, &to, keyring)?;
     for (name, bytes) in &restored.files {
         std::fs::write(args.to.join(name), bytes)?;
     }

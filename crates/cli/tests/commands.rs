@@ -585,7 +585,9 @@ fn an_encrypted_server_is_rotated_backed_up_and_restored() {
     let dir = Dir::new();
     let data = dir.data();
     let at = |name: &str| dir.0.join(name).display().to_string();
-    let (keys, allowed) = (at("keys"), format!("secure_file_priv={}", dir.0.display()));
+    let elsewhere = Dir::new();
+    let keys = elsewhere.0.join("keys").display().to_string();
+    let allowed = format!("secure_file_priv={}", dir.0.display());
     let archive = format!("millpond_log_archive_dir={}", at("archive"));
     let with = ["--port", "0", "--keyring-file", &keys];
     let all = [&with[..], &["--set", &allowed, "--set", &archive]].concat();
@@ -650,6 +652,24 @@ fn an_encrypted_server_is_rotated_backed_up_and_restored() {
         "there is no keyring",
     );
     let keyed = [&from[..], &["--keyring-file", &keys]].concat();
+    // What is refused leaves the directory to the command that is right.
+    let late = ["--archive", &archived, "--until", "2000-01-01 00:00:00"];
+    fails(
+        &[&keyed[..], &late, &["--to", &again]].concat(),
+        "nothing from before that time",
+    );
+    fails(
+        &[
+            "restore",
+            "--from",
+            &more,
+            "--keyring-file",
+            &keys,
+            "--to",
+            &again,
+        ],
+        "the first backup is incremental",
+    );
     succeeds(&[&keyed[..], &["--to", &again]].concat());
     let server = Serving::start(Path::new(&again), &with);
     assert_eq!(sums(&mut client(Path::new(&again))), [(2, 11), (0, 0)]);
@@ -692,4 +712,48 @@ fn an_encrypted_server_is_rotated_backed_up_and_restored() {
     for folder in ["data", "full", "more", "archive", "again"] {
         assert_eq!(seen(folder), Vec::<PathBuf>::new(), "{folder}");
     }
+}
+
+/// Whoever may read files by statements can't read the keys, though they lie where such files are.
+#[test]
+fn statements_do_not_reach_the_keyring() {
+    use mysql::prelude::Queryable;
+    let dir = Dir::new();
+    let data = dir.data();
+    let at = |name: &str| dir.0.join(name).display().to_string();
+    let (keys, allowed) = (at("keys"), format!("secure_file_priv={}", dir.0.display()));
+    let with = ["--port", "0", "--keyring-file", &keys, "--set", &allowed];
+    let server = Serving::start(&data, &with);
+    let mut c = client(&data);
+    c.query_drop("CREATE DATABASE d").unwrap();
+    c.query_drop("CREATE TABLE d.t (v TEXT)").unwrap();
+    std::os::unix::fs::symlink(&keys, at("link")).unwrap();
+    std::fs::hard_link(&keys, at("hard")).unwrap();
+    std::fs::write(at("other"), "heron").unwrap();
+    std::fs::write(at("keys.new"), "a draft that a crash left").unwrap();
+    let code = |c: &mut mysql::Conn, text: String| match c.query_drop(&text) {
+        Err(mysql::Error::MySqlError(e)) => e.code,
+        other => panic!("{text}: {other:?}"),
+    };
+    for name in ["keys", "link", "hard", "keys.new", "data/../keys"] {
+        let name = at(name);
+        let read = format!("SELECT LOAD_FILE('{name}')");
+        let read: Option<Option<String>> = c.query_first(read).unwrap();
+        assert_eq!(read, Some(None), "{name}");
+        let load = format!("LOAD DATA INFILE '{name}' INTO TABLE d.t");
+        assert_eq!(code(&mut c, load), 1290, "{name}");
+    }
+    let read: Option<String> =
+        (c.query_first(format!("SELECT LOAD_FILE('{}')", at("other")))).unwrap();
+    assert_eq!(read.as_deref(), Some("heron"));
+    // A keyring that is lost is none that a statement can make.
+    std::fs::rename(&keys, at("kept")).unwrap();
+    std::fs::remove_file(at("keys.new")).unwrap();
+    for name in ["keys", "keys.new"] {
+        let write = format!("SELECT 'key' INTO OUTFILE '{}'", at(name));
+        assert_eq!(code(&mut c, write), 1290, "{name}");
+    }
+    assert!(!Path::new(&keys).exists());
+    drop(c);
+    assert!(server.stop("-TERM").0);
 }

@@ -2,7 +2,8 @@
 //!
 //! `secure_file_priv` says: none (NULL, the default), those in one directory and below it, or any (an empty text); and who may do it at all, the
 //! FILE privilege. A path is judged and opened with its symbolic links resolved, so that no link
-//! leads out of the directory; a file is created only where nothing is, not even a link. A name that is not absolute is looked for in the data directory.
+//! leads out of the directory; a file is created only where nothing is, not even a link. The file with the database's master keys is nobody's,
+//! wherever it is. A name that is not absolute is looked for in the data directory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -53,6 +54,15 @@ fn refused() -> SqlError {
     )
 }
 
+/// Error 1290 if a path without links is where the keys of the database are.
+fn check_keys(env: &SessionEnv, path: &Path) -> SqlResult<()> {
+    let services = env.services.as_ref();
+    match services.is_some_and(|s| s.engine().has_keys_in(path)) {
+        true => Err(refused()),
+        false => Ok(()),
+    }
+}
+
 /// Where a name leads.
 fn absolute(env: &SessionEnv, name: &str) -> SqlResult<PathBuf> {
     let path = Path::new(name);
@@ -89,6 +99,7 @@ pub fn open(env: &SessionEnv, name: &str) -> SqlResult<File> {
         }
     };
     allowed.check(&real)?;
+    check_keys(env, &real)?;
     let cannot = |e: io::Error| system_error(29, format!("File '{name}' not found"), &e);
     if !fs::metadata(&real).map_err(cannot)?.is_file() {
         let m =
@@ -128,6 +139,7 @@ pub fn create(env: &SessionEnv, name: &str) -> SqlResult<Created> {
         (Err(e), _) => return Err(cannot(e)),
     };
     allowed.check(&path)?;
+    check_keys(env, &path)?;
     let mut options = OpenOptions::new();
     match options.write(true).create_new(true).mode(MODE).open(&path) {
         Ok(file) => Ok(Created { file, path }),

@@ -46,6 +46,10 @@ pub trait Keyring: fmt::Debug + Display + Send + Sync {
     fn file(&self) -> Option<&Path> {
         None
     }
+    /// Whether keys are in the file of this path, which has no links.
+    fn is_in(&self, _file: &Path) -> bool {
+        false
+    }
 }
 
 /// Reads lines of keys; an error says what is wrong with which.
@@ -232,6 +236,21 @@ impl Keyring for FileKeyring {
     fn file(&self) -> Option<&Path> {
         Some(&self.path)
     }
+
+    fn is_in(&self, file: &Path) -> bool {
+        let same = |a: &fs::Metadata, b: &fs::Metadata| (a.dev(), a.ino()) == (b.dev(), b.ino());
+        let both = fs::metadata(&self.path).ok().zip(fs::metadata(file).ok());
+        if both.is_some_and(|(own, other)| same(&own, &other)) {
+            return true;
+        }
+        // It may have been replaced between the two looks, or not be there.
+        let name = self.path.file_name().unwrap_or_default();
+        let folder = self.path.parent().filter(|p| !p.as_os_str().is_empty());
+        let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")));
+        let real = fs::canonicalize(&self.path).ok();
+        let real = real.or_else(|| Some(folder.ok()?.join(name)));
+        real.is_some_and(|real| file == real || file == draft_of(&real))
+    }
 }
 
 /// Keys that a command prints, run by `sh`. [`Keyring::rotate`] runs it again, and there must be another key at the end.
@@ -372,6 +391,13 @@ mod tests {
         let count = |folder: &Path| fs::read_dir(folder).unwrap().count();
         assert_eq!((count(&dir), count(&dir.join("links"))), (2, 1));
         assert_eq!(keyring.keys().unwrap().len(), rotations + 1);
+        // It says so of its file, under whatever name, of its draft, and of no other.
+        let real = fs::canonicalize(&path).unwrap();
+        let other = real.with_file_name("other");
+        assert!(keyring.is_in(&real) && keyring.is_in(&draft_of(&real)));
+        assert!(!keyring.is_in(&other));
+        fs::hard_link(&path, &other).unwrap();
+        assert!(keyring.is_in(&other));
         fs::remove_dir_all(&dir).unwrap();
     }
 

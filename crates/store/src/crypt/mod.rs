@@ -79,6 +79,18 @@ pub(crate) fn remove<S: Storage + ?Sized>(storage: &S) {
     }
 }
 
+/// The same of a directory in which there is nothing but what [`Encrypted::create`] made.
+pub fn forsake(storage: &dyn Storage) {
+    let empty = |folder| {
+        storage
+            .list(folder)
+            .is_ok_and(|names| names.iter().all(|n| n == header::NAME))
+    };
+    if ["", "tables"].into_iter().all(empty) {
+        remove(storage);
+    }
+}
+
 fn needs_key() -> Error {
     Error::Invalid(
         "the directory is encrypted, and there is no keyring (--keyring-file, --keyring-command); nothing was changed".into(),

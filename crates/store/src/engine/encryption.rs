@@ -10,6 +10,7 @@ use crate::io::Storage;
 use crate::log::Log;
 use crate::space::FileId;
 use parking_lot::Mutex;
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 type Directory = Encrypted<Arc<dyn Storage>>;
@@ -89,6 +90,12 @@ impl Engine {
     pub fn master_key_id(&self) -> Option<String> {
         let encryption = self.0.encryption.as_ref();
         encryption.map(|e| e.directory.master_id())
+    }
+
+    /// Whether the master keys are in the file of this path, which has no links.
+    pub fn has_keys_in(&self, file: &Path) -> bool {
+        let encryption = self.0.encryption.as_ref();
+        encryption.is_some_and(|e| e.keyring.is_in(file))
     }
 
     /// Has the keyring make another master key, and wraps the data keys of the database and of the archive being written by it; durable when this
