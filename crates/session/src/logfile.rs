@@ -458,6 +458,17 @@ pub(crate) fn is_of(path: &Path, log: &Path) -> bool {
     log_folder.as_deref() == Some(folder) && rest.is_some_and(|n| n.starts_with(b"."))
 }
 
+/// Whether a log may be written at a path: not where options are read from (`.cnf` and `.ini`, as in MySQL), and in the data directory only
+/// to names that no file of the database has.
+pub(crate) fn is_for_logs(path: &Path, data: &Path) -> bool {
+    let path = resolved(path);
+    let suffix = path.extension().unwrap_or_default().to_ascii_lowercase();
+    match path.starts_with(resolved(data)) {
+        true => suffix == "log",
+        false => suffix != "cnf" && suffix != "ini",
+    }
+}
+
 /// A path without links, as far as it is there.
 fn resolved(path: &Path) -> PathBuf {
     let whole = path.canonicalize().ok();
@@ -497,6 +508,30 @@ mod tests {
         log.stop().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"1\n");
         assert_eq!(log.lost(), 0);
+    }
+
+    #[test]
+    fn logs_are_written_to_no_file_of_the_database() {
+        let (data, other) = (folder(), folder());
+        let is = |path: PathBuf| is_for_logs(&path, data.path());
+        fs::write(data.path().join("redo"), "").unwrap();
+        fs::create_dir(data.path().join("tables")).unwrap();
+        for name in [
+            "redo",
+            "undo",
+            "mysqld-auto.cnf",
+            "ca.pem",
+            "tables/1",
+            "./tables/../redo",
+        ] {
+            assert!(!is(data.path().join(name)), "{name}");
+        }
+        assert!(is(data.path().join("slow.log")) && is(data.path().join("a.b.LOG")));
+        assert!(is(other.path().join("slow.txt")) && is(PathBuf::from("/dev/full")));
+        assert!(!is(other.path().join("my.cnf")) && !is(other.path().join("php.INI")));
+        let link = other.path().join("link");
+        std::os::unix::fs::symlink(data.path().join("redo"), &link).unwrap();
+        assert!(!is(link));
     }
 
     #[test]

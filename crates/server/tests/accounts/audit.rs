@@ -343,6 +343,8 @@ fn the_audit_log_s_variables_are_its_administrator_s() {
                 "SET GLOBAL slow_query_log_file = 'audit.20261124T001533.log'",
                 1231,
             ),
+            ("SET GLOBAL slow_query_log_file = 'redo'", 1231),
+            ("SET GLOBAL slow_query_log_file = 'mysqld-auto.cnf'", 1231),
             ("SET GLOBAL slow_query_log_file = 'slow.log'", 0),
         ],
     );

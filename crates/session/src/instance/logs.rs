@@ -59,10 +59,12 @@ impl Instance {
         done.map_err(|e| cannot_open(&self.slow_log_path(), &e))
     }
 
-    /// Error 1231 for a name that cannot be a log's: neither a file that can be written nor one that could be made; nor may the
-    /// audit log be the slow query log's file, who writes to which need not be who is trusted with the other.
+    /// Error 1231 for a name that cannot be a log's: neither a file that can be written nor one that could be made, or a file that
+    /// the server itself goes by; nor may the audit log be the slow query log's file, who writes to which need not be who is trusted
+    /// with the other.
     pub(crate) fn check_log_name(&self, variable: &str, name: &str) -> SqlResult<()> {
-        let path = Path::new(&self.global_text("datadir").unwrap_or_default()).join(name);
+        let data = self.global_text("datadir").unwrap_or_default();
+        let path = Path::new(&data).join(name);
         let mixed = match variable {
             "audit_log_file" => logfile::is_of(&self.slow_log_path(), &path),
             _ => logfile::is_of(&path, &self.audit_log_path()),
@@ -74,6 +76,7 @@ impl Instance {
                 .and_then(|dir| std::fs::metadata(dir).ok())
                 .is_some_and(|m| m.is_dir() && !m.permissions().readonly()),
         };
+        let fits = fits && logfile::is_for_logs(&path, Path::new(&data));
         match fits && !mixed && !name.is_empty() {
             true => Ok(()),
             false => Err(vars::wrong_value(&vars::all()[vars::known(variable)], name)),
